@@ -4,11 +4,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-static const cJSON *first_of(const cJSON *report, const char *key)
-{
-    return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(report, key), 0);
-}
-
 #define TRUNCATED "\n  history is truncated: the true peak may be earlier and higher\n"
 #define LATE      "\n  history is late: the true peak may be earlier and higher\n"
 #define NONE      "\n  no events: only the memory alive when the file was written is known\n"
@@ -37,8 +32,8 @@ LongTest(doubts, doubts_are_in_each_report_with_a_peak)
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_run run = mvt_here_or_sh("$MEMVIZ %s", all[i].command);
-        const cJSON *json = mvt_json(0, "$MEMVIZ %s --json", all[i].command);
-        const cJSON *device = first_of(json, "devices");
+        const cJSON *device =
+            mvt_member(mvt_json(0, "$MEMVIZ %s --json", all[i].command), "devices.0");
         bool is_said = strstr(run.out, "\n  history is ") || strstr(run.out, "\n  no events");
 
         cr_expect_eq(is_said, all[i].says != NULL, "%s: %s", all[i].command, run.out);
@@ -60,13 +55,12 @@ Test(doubts, lines_mark_lower_bounds)
         {"--from 100 $SNAPS/ring.pickle", 0, ">= 87.2 MiB   29.1 MiB   58.1 MiB      53    210 MiB",
          ""},
         {"$SNAPS/gpt_train.pickle", 0, "!>=", ""}};
-    const cJSON *line =
-        first_of(mvt_json(0, "$MEMVIZ lines --json $SNAPS/no_history.pickle"), "lines");
+    const cJSON *report = mvt_json(0, "$MEMVIZ lines --json $SNAPS/no_history.pickle");
 
     MVT_EXPECT_RUNS("$MEMVIZ lines %s", all);
-    cr_expect_eq(mvt_json_number(line, "total_bytes"), 0);
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(line, "active_bytes")));
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(line, "reserved_bytes")));
+    cr_expect_eq(mvt_json_number(report, "lines.0.total_bytes"), 0);
+    cr_expect(cJSON_IsNull(mvt_member(report, "lines.0.active_bytes")));
+    cr_expect(cJSON_IsNull(mvt_member(report, "lines.0.reserved_bytes")));
 }
 
 /* The marks on lines must equal those in stats. Without frees, a figure may be too high; without

@@ -22,22 +22,12 @@ static const char *damaged(const uint16_t *kinds, unsigned count)
 #define DAMAGED(...) \
     damaged((const uint16_t[]){__VA_ARGS__}, sizeof((uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
 
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const cJSON *first_of(const cJSON *report, const char *list)
-{
-    return cJSON_GetArrayItem(get(report, list), 0);
-}
-
 static const cJSON *finding_of(const cJSON *triage, const char *report)
 {
     const cJSON *row;
 
-    cJSON_ArrayForEach(row, get(triage, "findings")) {
-        if (strcmp(get(row, "report")->valuestring, report) == 0)
+    cJSON_ArrayForEach(row, mvt_member(triage, "findings")) {
+        if (strcmp(mvt_json_text(row, "report"), report) == 0)
             return row;
     }
     return NULL;
@@ -55,9 +45,9 @@ Test(lost_tables, whole_files_have_no_damage)
     const cJSON *triage = mvt_json(0, "$MEMVIZ --json " CAPTURE);
     const cJSON *ledger = mvt_json(0, "$MEMVIZ ledger --json " CAPTURE);
 
-    cr_expect(cJSON_IsNull(get(first_of(triage, "files"), "damaged")));
-    cr_expect(cJSON_IsNull(get(ledger, "damaged")));
-    cr_expect(cJSON_IsNumber(get(first_of(ledger, "devices"), "context_estimate")));
+    cr_expect(cJSON_IsNull(mvt_member(triage, "files.0.damaged")));
+    cr_expect(cJSON_IsNull(mvt_member(ledger, "damaged")));
+    cr_expect(cJSON_IsNumber(mvt_member(ledger, "devices.0.context_estimate")));
 }
 
 LongTest(lost_tables, without_calls_the_holder_of_the_device_is_unknown)
@@ -65,17 +55,17 @@ LongTest(lost_tables, without_calls_the_holder_of_the_device_is_unknown)
     const char *file = DAMAGED(MV_WIRE_API_CALLS);
     const cJSON *triage = mvt_json(0, "$MEMVIZ -q --json %s", file);
     const cJSON *ledger = mvt_json(0, "$MEMVIZ ledger -q --json %s", file);
-    const cJSON *device = first_of(ledger, "devices"), *found = finding_of(triage, "ledger");
+    const cJSON *found = finding_of(triage, "ledger");
 
-    cr_expect(strstr(get(first_of(triage, "files"), "damaged")->valuestring, "api calls chunk"));
+    cr_expect(strstr(mvt_json_text(triage, "files.0.damaged"), "api calls chunk"));
     cr_assert_not_null(found);
-    cr_expect_str_eq(get(found, "verdict")->valuestring, "unknown");
-    cr_expect(strstr(get(ledger, "damaged")->valuestring, "api calls chunk"));
-    cr_expect(cJSON_IsNumber(get(device, "used")));
-    cr_expect(strstr(get(device, "why")->valuestring, "CUDA calls are lost"));
-    cr_expect(cJSON_IsNull(get(device, "context_estimate")));
-    cr_expect(cJSON_IsNull(get(device, "unexplained")));
-    cr_expect(cJSON_IsNull(get(first_of(device, "samples"), "unexplained")));
+    cr_expect_str_eq(mvt_json_text(found, "verdict"), "unknown");
+    cr_expect(strstr(mvt_json_text(ledger, "damaged"), "api calls chunk"));
+    cr_expect(cJSON_IsNumber(mvt_member(ledger, "devices.0.used")));
+    cr_expect(strstr(mvt_json_text(ledger, "devices.0.why"), "CUDA calls are lost"));
+    cr_expect(cJSON_IsNull(mvt_member(ledger, "devices.0.context_estimate")));
+    cr_expect(cJSON_IsNull(mvt_member(ledger, "devices.0.unexplained")));
+    cr_expect(cJSON_IsNull(mvt_member(ledger, "devices.0.samples.0.unexplained")));
     expect_text("", file, " damaged parts of the file were skipped: api calls chunk");
     expect_text("", file, "used; who holds it is unknown: CUDA calls are lost");
     expect_text("ledger", file, "damaged parts of the file were skipped: api calls chunk");
@@ -87,7 +77,7 @@ Test(lost_tables, without_samples_the_use_is_unknown)
     const char *file = DAMAGED(MV_WIRE_SAMPLES);
     const cJSON *ledger = mvt_json(0, "$MEMVIZ ledger -q --json %s", file);
 
-    cr_expect(cJSON_IsNull(get(first_of(ledger, "devices"), "used")));
+    cr_expect(cJSON_IsNull(mvt_member(ledger, "devices.0.used")));
     expect_text("ledger", file, "samples are lost in damaged parts of the file");
 }
 
@@ -109,10 +99,10 @@ LongTest(lost_tables, a_capture_without_its_facts_is_not_a_snapshot)
 Test(lost_tables, lost_events_were_recorded)
 {
     const char *file = DAMAGED(MV_WIRE_EVENTS);
-    const cJSON *device = first_of(mvt_json(0, "$MEMVIZ info --json %s", file), "devices");
+    const cJSON *info = mvt_json(0, "$MEMVIZ info --json %s", file);
     mvt_run run = mvt_sh("$MEMVIZ %s; $MEMVIZ leaks %s", file, file);
 
-    cr_expect_str_eq(get(device, "history_why")->valuestring,
+    cr_expect_str_eq(mvt_json_text(info, "devices.0.history_why"),
                      "events are lost in damaged parts of the file");
     cr_expect_not(strstr(run.out, "_record_memory_history"), "%s", run.out);
     cr_expect_not(strstr(run.out, "no history was recorded"), "%s", run.out);
@@ -127,5 +117,5 @@ Test(lost_tables, conversion_keeps_counts_of_lost_events)
     const cJSON *ledger = mvt_json(0, "$MEMVIZ ledger -q --json %s/copy.bin", folder);
 
     cr_expect_eq(run.status, 0, "%s", run.err);
-    cr_expect(cJSON_IsNull(get(first_of(ledger, "devices"), "unexplained")));
+    cr_expect(cJSON_IsNull(mvt_member(ledger, "devices.0.unexplained")));
 }

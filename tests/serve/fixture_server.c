@@ -156,7 +156,7 @@ const cJSON *mvt_served_row(const cJSON *list, const char *name)
 {
     const cJSON *row;
 
-    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(list, "files")) {
+    cJSON_ArrayForEach(row, mvt_member(list, "files")) {
         if (strcmp(mvt_json_text(row, "name"), name) == 0)
             return row;
     }

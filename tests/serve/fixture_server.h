@@ -1,6 +1,6 @@
 /* Starts `memviz serve` and sends it requests over a plain socket:
  *
- *     mvt_server s = mvt_serve("$SNAPS/gpt_train.pickle");
+ *     mvt_server s = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
  *     mvt_reply r = mvt_get(&s, "/files");
  *     cr_assert_eq(r.status, 200); */
 #pragma once

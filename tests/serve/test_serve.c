@@ -5,17 +5,26 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/serve/fixture_server.h"
 
 /* ---- the list and the page --------------------------------------------------------------- */
 
-static const char *name_at(const cJSON *list, int i)
+/* The names of the listed files, a line each. */
+static const char *names_in(const cJSON *list)
 {
-    const cJSON *files = cJSON_GetObjectItemCaseSensitive(list, "files");
+    const char *names = "";
+    const cJSON *file;
 
-    return i < cJSON_GetArraySize(files) ? mvt_json_text(cJSON_GetArrayItem(files, i), "name")
-                                         : "(none)";
+    cJSON_ArrayForEach(file, mvt_member(list, "files"))
+        names = mvt_format("%s%s\n", names, mvt_json_text(file, "name"));
+    return names;
+}
+
+static const char *path_of(const mvt_server *server, const char *name, const char *what)
+{
+    return mvt_served_path(mvt_served_row(mvt_served(server), name), what);
 }
 
 Test(serve, a_folder_is_listed_by_the_types_of_its_files)
@@ -29,11 +38,7 @@ Test(serve, a_folder_is_listed_by_the_types_of_its_files)
                           "mkfifo run/pipe; ln -s rank2 run/rank1; ln -s gone run/broken");
     mvt_server server = mvt_serve(folder, "run");
     const cJSON *list = mvt_served(&server);
-    cr_expect_str_eq(name_at(list, 0), "rank1");
-    cr_expect_str_eq(name_at(list, 1), "rank2");
-    cr_expect_str_eq(name_at(list, 2), "rank3.log");
-    cr_expect_str_eq(name_at(list, 3), "rank10.pickle");
-    cr_expect_str_eq(name_at(list, 4), "(none)");
+    cr_expect_str_eq(names_in(list), "rank1\nrank2\nrank3.log\nrank10.pickle\n");
     cr_expect_eq(mvt_json_number(list, "left_out"), 0);
 }
 
@@ -43,7 +48,7 @@ static const cJSON *read_list(const mvt_server *server)
     for (;;) {
         const cJSON *list = mvt_served(server), *row;
         bool is_read = true;
-        cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(list, "files"))
+        cJSON_ArrayForEach(row, mvt_member(list, "files"))
             is_read = is_read && strcmp(mvt_json_text(row, "state"), "waiting") != 0;
         if (is_read)
             return list;
@@ -68,7 +73,7 @@ Test(serve, the_list_has_peak_verdict_and_damage)
     cr_expect_eq(mvt_json_number(row, "peak_allocated"), 269234176);
     cr_expect_eq(mvt_json_number(row, "peak_reserved"), 304087040);
     cr_expect_str_eq(mvt_json_text(row, "bound"), "at least");
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(row, "damaged")));
+    cr_expect(cJSON_IsNull(mvt_member(row, "damaged")));
     row = mvt_served_row(list, "hurt.bin");
     cr_expect_str_eq(mvt_json_text(row, "state"), "read");
     cr_expect(strstr(mvt_json_text(row, "damaged"), "chunk"), "%s", mvt_json_text(row, "damaged"));
@@ -83,21 +88,16 @@ Test(serve, files_of_several_folders_keep_their_folders)
 
     mvt_in_folder(folder, "mkdir b a; cp $SNAPS/gpt_train.pickle a/r0; cp a/r0 b/r0; cp a/r0 c");
     mvt_server server = mvt_serve(folder, "b/ c a b/r0");
-    const cJSON *list = mvt_served(&server);
-    cr_expect_str_eq(name_at(list, 0), "b/r0");
-    cr_expect_str_eq(name_at(list, 1), "c");
-    cr_expect_str_eq(name_at(list, 2), "a/r0");
-    cr_expect_str_eq(name_at(list, 3), "(none)");
+    cr_expect_str_eq(names_in(mvt_served(&server)), "b/r0\nc\na/r0\n");
 }
 
 Test(serve, a_folder_common_to_all_files_is_not_part_of_their_names)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
 
-    cr_expect_str_eq(name_at(mvt_served(&server), 0), "gpt_train.pickle");
+    cr_expect_str_eq(names_in(mvt_served(&server)), "gpt_train.pickle\n");
     server = mvt_serve(mvt_serve_folder(), "$SNAPS/mlp_train.pickle $SNAPS/gpt_train.pickle");
-    cr_expect_str_eq(name_at(mvt_served(&server), 0), "mlp_train.pickle");
-    cr_expect_str_eq(name_at(mvt_served(&server), 1), "gpt_train.pickle");
+    cr_expect_str_eq(names_in(mvt_served(&server)), "mlp_train.pickle\ngpt_train.pickle\n");
 }
 
 Test(serve, names_are_not_markup)
@@ -152,18 +152,15 @@ static void expect_contents(const char *folder, const mvt_reply *reply, const ch
 
 Test(serve, a_pickle_is_sent_as_a_container)
 {
-    const char *folder = mvt_serve_folder(), *path;
-    mvt_reply reply;
+    const char *folder = mvt_serve_folder();
+    static const char *const rows[] = {"files.0", "files.1"};
 
     mvt_in_folder(folder, "$MEMVIZ convert -q $SNAPS/gpt_train.pickle a.bin");
-    const char *file = mvt_format("%s/a.bin", folder);
-    mv_span converted = mvt_file(mvt_memory(), file);
+    mv_span converted = mvt_file(mvt_memory(), mvt_format("%s/a.bin", folder));
     mvt_server server = mvt_serve(folder, "$SNAPS/gpt_train.pickle a.bin");
     for (int i = 0; i < 2; i++) { /* a container is sent unchanged */
-        const cJSON *row =
-            cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files"), i);
-        path = mvt_served_path(row, "files");
-        reply = mvt_get_made(&server, path);
+        const cJSON *row = mvt_member(mvt_served(&server), rows[i]);
+        mvt_reply reply = mvt_get_made(&server, mvt_served_path(row, "files"));
         cr_assert_eq(reply.status, 200);
         expect_contents(folder, &reply, "a.bin");
         cr_expect(i == 0 || (reply.length == converted.length &&
@@ -189,8 +186,7 @@ static void expect_part(const mvt_server *server, const char *path, const char *
 Test(serve, an_unchanged_file_is_sent_in_parts)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
-    const cJSON *files = cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files");
-    const char *path = mvt_served_path(cJSON_GetArrayItem(files, 0), "originals"), *tag;
+    const char *path = path_of(&server, "gpt_train.pickle", "originals"), *tag;
     mv_span whole = mvt_file(mvt_memory(), mvt_snapshot("gpt_train"));
     mvt_reply reply = mvt_get(&server, path);
 
@@ -218,19 +214,25 @@ Test(serve, an_unchanged_file_is_sent_in_parts)
     cr_expect_eq(reply.length, whole.length);
 }
 
+static mvt_reply ask(const mvt_server *server, const char *method, const char *path,
+                     const char *host)
+{
+    const char *request =
+        mvt_format("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", method, path, host);
+
+    return mvt_send(server, request, strlen(request));
+}
+
 Test(serve, head_is_get_without_a_body)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
-    const cJSON *files = cJSON_GetObjectItemCaseSensitive(read_list(&server), "files");
-    const char *paths[] = {"/", "/files",
-                           mvt_served_path(cJSON_GetArrayItem(files, 0), "originals")};
 
+    read_list(&server); /* from now on it does not change */
+    const char *paths[] = {"/", "/files", path_of(&server, "gpt_train.pickle", "originals")};
     for (int i = 0; i < 3; i++) {
         mvt_reply get = mvt_get(&server, paths[i]);
-        const char *request =
-            mvt_format("HEAD %s%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-                       server.base, paths[i]);
-        mvt_reply head = mvt_send(&server, request, strlen(request));
+        const char *path = mvt_format("%s%s", server.base, paths[i]);
+        mvt_reply head = ask(&server, "HEAD", path, "localhost");
         cr_expect_eq(head.status, 200, "%s", paths[i]);
         cr_expect_eq(head.length, 0, "%s", paths[i]);
         cr_expect_str_eq(mvt_reply_header(&head, "Content-Length"),
@@ -246,16 +248,14 @@ Test(serve, a_damaged_file_is_one_line)
     mvt_in_folder(folder, "head -c 1000 $SNAPS/gpt_train.pickle >cut.pickle; echo hello >no.txt");
     mvt_server server = mvt_serve(folder, "cut.pickle no.txt");
     for (int i = 0; i < 2; i++) { /* the second time the answer is known */
-        reply = mvt_get_made(
-            &server, mvt_served_path(mvt_served_row(mvt_served(&server), "cut.pickle"), "files"));
+        reply = mvt_get_made(&server, path_of(&server, "cut.pickle", "files"));
         cr_expect_eq(reply.status, 422);
         cr_expect_str_eq(reply.body,
                          "byte 1000: input ends inside a record: the pickle ends before STOP; "
                          "copy it again, or wait until it is written\n",
                          "%s", reply.body);
     }
-    reply = mvt_get_made(&server,
-                         mvt_served_path(mvt_served_row(mvt_served(&server), "no.txt"), "files"));
+    reply = mvt_get_made(&server, path_of(&server, "no.txt", "files"));
     cr_expect_eq(reply.status, 422);
     cr_expect_not_null(strstr(reply.body, "not a format that memviz reads"), "%s", reply.body);
 }
@@ -274,8 +274,7 @@ Test(serve, a_file_that_changes_is_another_version)
     cr_expect_eq(reply.status, 409);
     cr_expect_str_eq(reply.body, "the file has changed since it was listed\n");
     cr_expect_eq(mvt_get(&server, mvt_served_path(row, "originals")).status, 409);
-    row = mvt_served_row(mvt_served(&server), "a");
-    now = mvt_served_path(row, "files");
+    now = path_of(&server, "a", "files");
     cr_expect_str_neq(now, old);
     reply = mvt_get_made(&server, now);
     cr_assert_eq(reply.status, 200);
@@ -284,8 +283,7 @@ Test(serve, a_file_that_changes_is_another_version)
     mvt_in_folder(folder, "mv run/a run/b");
     cr_expect_eq(mvt_get(&server, now).status, 410);
     cr_expect_null(mvt_served_row(mvt_served(&server), "a"));
-    row = mvt_served_row(mvt_served(&server), "b");
-    cr_expect_eq(mvt_get_made(&server, mvt_served_path(row, "files")).status, 200);
+    cr_expect_eq(mvt_get_made(&server, path_of(&server, "b", "files")).status, 200);
 }
 
 Test(serve, a_file_that_shrinks_while_it_is_sent_ends_the_connection, .timeout = 250)
@@ -298,7 +296,7 @@ Test(serve, a_file_that_shrinks_while_it_is_sent_ends_the_connection, .timeout =
     /* The file is larger than socket buffers, so the server is in the middle of sending it. */
     mvt_in_folder(folder, "cp $SNAPS/gpt_train.pickle a; head -c 40000000 /dev/zero >>a");
     mvt_server server = mvt_serve(folder, "a");
-    path = mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "originals");
+    path = path_of(&server, "a", "originals");
     snprintf(request, sizeof request, "GET %s%s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", server.base,
              path);
     int fd = mvt_connect(&server);
@@ -320,21 +318,10 @@ Test(serve, a_file_that_is_not_a_snapshot_is_not_sent)
 
     mvt_in_folder(folder, "mkdir run; cp $SNAPS/gpt_train.pickle run/a; echo secret >secret");
     mvt_server server = mvt_serve(folder, "run");
-    path = mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "originals");
+    path = path_of(&server, "a", "originals");
     mvt_in_folder(folder, "ln -sf ../secret run/a");
     cr_expect_eq(mvt_get(&server, path).status, 409);
     cr_expect_null(mvt_served_row(mvt_served(&server), "a"));
-}
-
-static mvt_reply ask(const mvt_server *server, const char *method, const char *path,
-                     const char *host)
-{
-    char request[1024];
-    int length =
-        snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
-                 method, path, host);
-
-    return mvt_send(server, request, (size_t)length);
 }
 
 Test(serve, every_request_without_the_token_gets_the_same_404)
@@ -400,8 +387,7 @@ Test(serve, many_clients_are_served_at_once, .timeout = 250)
 {
     enum { MANY = 50 };
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
-    const cJSON *files = cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files");
-    const char *path = mvt_served_path(cJSON_GetArrayItem(files, 0), "originals");
+    const char *path = path_of(&server, "gpt_train.pickle", "originals");
     mv_span whole = mvt_file(mvt_memory(), mvt_snapshot("gpt_train"));
     char request[512], part[64 << 10];
     int fd[MANY], length;
@@ -530,9 +516,8 @@ Test(serve, interrupts_end_the_server_properly)
 
     for (int i = 0; i < 3; i++) {
         mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
-        const cJSON *files = cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files");
         /* The same applies while a container is being made. */
-        mvt_get(&server, mvt_served_path(cJSON_GetArrayItem(files, 0), "files"));
+        mvt_get(&server, path_of(&server, "gpt_train.pickle", "files"));
         cr_expect_eq(mvt_serve_end(&server, signals[i]), 0);
     }
 }
@@ -544,40 +529,30 @@ Test(serve, the_server_writes_no_file)
     mvt_in_folder(folder, "mkdir run tmp; cp $SNAPS/gpt_train.pickle run/a");
     setenv("TMPDIR", "tmp", 1);
     mvt_server server = mvt_serve(folder, "run");
-    cr_assert_eq(
-        mvt_get_made(&server, mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "files"))
-            .status,
-        200);
+    cr_assert_eq(mvt_get_made(&server, path_of(&server, "a", "files")).status, 200);
     mvt_in_folder(folder, "test \"$(find . | sort | tr '\\n' ' ')\" = '. ./run ./run/a ./tmp '");
     cr_expect_eq(mvt_serve_end(&server, SIGINT), 0);
     mvt_in_folder(folder, "test \"$(find . | sort | tr '\\n' ' ')\" = '. ./run ./run/a ./tmp '");
 }
 
-static void expect_err(const char *command, int status, const char *part)
-{
-    mvt_run run = mvt_sh("export MEMVIZ_PAGE=" MVT_SERVE_PAGE "; %s", command);
-
-    cr_assert_eq(run.status, status, "%s: status %d: %s", command, run.status, run.err);
-    cr_expect_not_null(strstr(run.err, part), "%s: '%s'", command, run.err);
-    cr_expect_str_empty(run.out, "%s: '%s'", command, run.out);
-}
-
 Test(serve, files_that_cannot_be_served_are_reported)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    const char *taken = mvt_format("$MEMVIZ serve --port %u .", server.port);
+    const mvt_expected_run all[] = {
+        {"$MEMVIZ serve", 2, NULL, "expected FILE|FOLDER..."},
+        {"$MEMVIZ serve -", 2, NULL, "standard input cannot be served"},
+        {"$MEMVIZ serve no.pickle", 1, NULL, "no.pickle: No such file or directory"},
+        {"mkfifo p; $MEMVIZ serve p", 1, NULL, "p: not a file or a folder"},
+        {"$MEMVIZ serve --port 65536 .", 2, NULL, "--port 65536"},
+        {"MEMVIZ_PAGE=no.html $MEMVIZ serve .", 1, NULL, "no.html: No such file"},
+        {"echo x >x.html; MEMVIZ_PAGE=x.html $MEMVIZ serve .", 1, NULL,
+         "is not this version's page"},
+        {taken, 1, NULL, "of 127.0.0.1: Address already in use"},
+        {"echo >libmicrohttpd.so.12; LD_LIBRARY_PATH=. $MEMVIZ serve .", 1, NULL,
+         "apt-get install libmicrohttpd12"}};
 
-    expect_err("$MEMVIZ serve", 2, "expected FILE|FOLDER...");
-    expect_err("$MEMVIZ serve -", 2, "standard input cannot be served");
-    expect_err("$MEMVIZ serve no.pickle", 1, "no.pickle: No such file or directory");
-    expect_err("mkfifo p; $MEMVIZ serve p", 1, "p: not a file or a folder");
-    expect_err("$MEMVIZ serve --port 65536 .", 2, "--port 65536");
-    expect_err("MEMVIZ_PAGE=no.html $MEMVIZ serve .", 1, "no.html: No such file");
-    expect_err("echo x >x.html; MEMVIZ_PAGE=x.html $MEMVIZ serve .", 1,
-               "is not this version's page");
-    const char *command = mvt_format("$MEMVIZ serve --port %u .", server.port);
-    expect_err(command, 1, "of 127.0.0.1: Address already in use");
-    expect_err("echo >libmicrohttpd.so.12; LD_LIBRARY_PATH=. $MEMVIZ serve .", 1,
-               "apt-get install libmicrohttpd12");
+    MVT_EXPECT_RUNS("export MEMVIZ_PAGE=" MVT_SERVE_PAGE "; %s", all);
 }
 
 Test(serve, the_text_is_an_address_and_an_ssh_line)

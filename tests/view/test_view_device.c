@@ -9,17 +9,11 @@
 #include "view/timeline/pane_timeline.h"
 #include "viz/scene/raster.h"
 
-static const cJSON *ledger_at(const char *name, const char *at)
+static const cJSON *ledger_at(const char *name, uint32_t event)
 {
-    const cJSON *report =
-        mvt_json(0, "$MEMVIZ ledger --json --limit 0 --at %s %s", at, mvt_snapshot(name));
-
-    return cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
-}
-
-static const char *event_text(uint32_t event)
-{
-    return mvt_format("%u", event);
+    return mvt_member(
+        mvt_json(0, "$MEMVIZ ledger --json --limit 0 --at %u %s", event, mvt_snapshot(name)),
+        "devices.0");
 }
 
 /* ---- the tab ----------------------------------------------------------------------------- */
@@ -31,14 +25,14 @@ static mv_cell cell(const mv_listing *table, uint32_t row, uint32_t column)
 
 static void expect_tab(mv_view *view, const char *name, uint32_t event)
 {
-    const cJSON *ledger = ledger_at(name, event_text(event)), *row;
+    const cJSON *ledger = ledger_at(name, event), *row;
     const mv_listing *table;
     uint32_t i = 0;
 
     mvt_view_do(view, MV_DO_go_to_event, event);
     cr_assert_eq(view->now->tab, MV_TAB_LEDGER);
     table = &view->panels->table_shown->table;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by")) {
+    cJSON_ArrayForEach(row, mvt_member(ledger, "by")) {
         cr_assert_eq((double)cell(table, i, 0).number, mvt_json_number(row, "bytes"), "%s %u", name,
                      event);
         cr_assert_eq((double)cell(table, i, 2).number, mvt_json_number(row, "count"));
@@ -116,7 +110,7 @@ static double sum_of(const cJSON *ledger, const char *library)
     const cJSON *row;
     double sum = 0;
 
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by")) {
+    cJSON_ArrayForEach(row, mvt_member(ledger, "by")) {
         if (strcmp(mvt_json_text(row, "name"), library) == 0)
             sum += mvt_json_number(row, "bytes");
     }
@@ -139,7 +133,7 @@ static void expect_legend(mv_view *view, const cJSON *ledger)
     expect_bytes(scene, "in use, as sampled by NVML", mvt_json_number(ledger, "used"));
     expect_bytes(scene, "context, code (estimate)", mvt_json_number(ledger, "context_estimate"));
     expect_bytes(scene, "unexplained", mvt_json_number(ledger, "unexplained"));
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by")) {
+    cJSON_ArrayForEach(row, mvt_member(ledger, "by")) {
         const char *library = mvt_json_text(row, "name");
         if (strcmp(library, "PyTorch") != 0)
             expect_bytes(scene, library, sum_of(ledger, library));
@@ -156,7 +150,7 @@ LongTest(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
         for (uint32_t k = 0; k < 3; k++) {
             uint32_t event = (events - 1) * k / 2;
             mv_view_do(view, MV_DO_go_to_event, event);
-            expect_legend(view, ledger_at(names[i], event_text(event)));
+            expect_legend(view, ledger_at(names[i], event));
         }
         mvt_end_now(view);
     }
@@ -172,7 +166,7 @@ ViewTest(view_device, pytorch_is_split_into_allocated_and_unused_memory,
     levels = mv_pyramid_at(&view->levels, view->now->cursor);
     expect_bytes(scene, "PyTorch: not in use", (double)(levels.reserved - levels.allocated));
     expect_bytes(scene, "PyTorch: allocated",
-                 sum_of(ledger_at("train", event_text(0)), "PyTorch") > 0
+                 sum_of(ledger_at("train", 0), "PyTorch") > 0
                      ? (double)levels.allocated - 128 * 1024 * 1024.0
                      : 0);
 }
@@ -198,10 +192,9 @@ static void expect_colours(mv_view *view)
     mv_raster *raster = mv_raster_open(view->budget, &(mv_raster_opts){0});
     const mv_device_lane *lane = view->timeline->device_shown;
     mv_raster_frame frame;
-    mv_err err;
     uint32_t compared = 0;
 
-    cr_assert_eq(mv_raster_next(raster, scene, &frame, &err), MV_OK);
+    mvt_ok(mv_raster_next(raster, scene, &frame, mvt_err()));
     for (uint32_t part = 0; part < MV_DEVICE_UNEXPLAINED; part++) {
         const char *name = mv_device_part_name(lane, (mv_device_part)part);
         const mv_shape *text = name ? mvt_scene_text(scene, name) : NULL;
@@ -248,15 +241,11 @@ ViewTest(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goe
     mvt_view_frame(view);
     zone = mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX);
     uint32_t event = (uint32_t)zone->arg;
-    const char *at = event_text(event);
-    cr_assert_not_null(strstr(zone->tip, mv_size_text(size, (uint64_t)mvt_json_number(
-                                                                ledger_at("sleep", at), "used"))),
-                       "%s", zone->tip);
-    cr_assert_not_null(
-        strstr(zone->tip,
-               mvt_format("%s cuBLAS",
-                          mv_size_text(size, (uint64_t)sum_of(ledger_at("sleep", at), "cuBLAS")))),
-        "%s", zone->tip);
+    const cJSON *ledger = ledger_at("sleep", event);
+    mv_size_text(size, (uint64_t)mvt_json_number(ledger, "used"));
+    cr_assert_not_null(strstr(zone->tip, size), "%s", zone->tip);
+    mv_size_text(size, (uint64_t)sum_of(ledger, "cuBLAS"));
+    cr_assert_not_null(strstr(zone->tip, mvt_format("%s cuBLAS", size)), "%s", zone->tip);
     mvt_view_click(view, zone->box.x + zone->box.w / 2, zone->box.y + zone->box.h / 2);
     cr_assert_eq(view->now->cursor, event);
 }

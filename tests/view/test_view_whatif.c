@@ -142,25 +142,33 @@ Test(view_whatif, an_unchanged_run_has_the_recorded_curve)
         expect_recorded_curve(names[i]);
 }
 
-/* The figures must be those of the command, and the curve must reach them. */
-ViewTest(view_whatif, figures_are_those_of_whatif, view_of("gpt_train"))
+/* The view's figures must be those of the command's run with the changes and the setting. */
+static const mv_whatif_answer *expect_run(const mv_view *view, const char *changes,
+                                          const char *conf)
 {
-    const cJSON *run = mvt_json_here(0, "$MEMVIZ whatif --json --half site:train.py:75 --conf "
-                                        "max_split_size_mb:128 $SNAPS/gpt_train.pickle");
-    mv_levels most;
-
-    cJSON_ArrayForEach(run, cJSON_GetObjectItem(run, "runs"))
-        if (cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")) &&
-            strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(run, "conf")),
-                   "max_split_size_mb:128") == 0)
-            break;
-    cr_assert(run);
-    tick(view, "max_split_size_mb:128");
-    tick(view, "half site:train.py:75");
+    const cJSON *run = mvt_json_here(
+        0, "$MEMVIZ whatif --json %s --conf '%s' $SNAPS/gpt_train.pickle", changes, conf);
     const mv_whatif_answer *a = view->whatif;
-    cr_assert(a && a->has_run);
+
+    cJSON_ArrayForEach(run, mvt_member(run, "runs"))
+        if (cJSON_GetArraySize(mvt_member(run, "changes")) &&
+            strcmp(mvt_json_text(run, "conf"), conf) == 0)
+            break;
+    cr_assert(run && a && a->has_run);
     cr_expect_eq((double)a->trial.result.peak.reserved, mvt_json_number(run, "peak_reserved"));
     cr_expect_eq((double)a->trial.result.peak.allocated, mvt_json_number(run, "peak_allocated"));
+    return a;
+}
+
+/* The curve must reach the figures. */
+ViewTest(view_whatif, figures_are_those_of_whatif, view_of("gpt_train"))
+{
+    mv_levels most;
+
+    tick(view, "max_split_size_mb:128");
+    tick(view, "half site:train.py:75");
+    const mv_whatif_answer *a =
+        expect_run(view, "--half site:train.py:75", "max_split_size_mb:128");
     cr_assert(mv_whatif_most(a, MV_BEFORE, a->curve.count, &most));
     cr_expect_eq(most.reserved, a->trial.result.peak.reserved);
     cr_expect_eq(most.allocated, a->trial.result.peak.allocated);
@@ -174,7 +182,6 @@ ViewTest(view_whatif, columns_of_several_events_keep_the_peak, view_of("gpt_trai
     const mv_document_device *d = mv_view_device(view);
     uint64_t reserved[8][700] = {0}, allocated[8][700] = {0};
     mv_replay_result result;
-    mv_err err;
 
     for (uint32_t step = 1; step < 8; step++) {
         mv_replay_curve c = {.step = 1000 * step, .count = 700};
@@ -184,9 +191,8 @@ ViewTest(view_whatif, columns_of_several_events_keep_the_peak, view_of("gpt_trai
         c.reserved = reserved[step];
         c.allocated = allocated[step];
         c.count = (d->lives.events.count + c.step - 1) / c.step;
-        cr_assert_eq(mv_replay_run(mvt_memory(), &mv_view_document(view)->trace, &d->lives, opts,
-                                   &result, &err),
-                     MV_OK);
+        mvt_ok(mv_replay_run(mvt_memory(), &mv_view_document(view)->trace, &d->lives, opts, &result,
+                             mvt_err()));
         for (uint32_t i = 0; i < c.count; i++)
             most = c.allocated[i] > most ? c.allocated[i] : most;
         cr_expect_eq(most, d->peak, "%u", c.step);
@@ -196,22 +202,12 @@ ViewTest(view_whatif, columns_of_several_events_keep_the_peak, view_of("gpt_trai
 /* ZeRO has two kinds of ticks, and then the figures of the command. */
 ViewTest(view_whatif, zero_is_that_of_whatif, view_of("gpt_train"))
 {
-    const cJSON *run = mvt_json_here(0, "$MEMVIZ whatif --json --zero 2 --ranks 8 --conf '' "
-                                        "$SNAPS/gpt_train.pickle");
-
-    cJSON_ArrayForEach(run, cJSON_GetObjectItem(run, "runs"))
-        if (cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")))
-            break;
-    cr_assert(run);
     tick(view, "zero:1");
     cr_expect(mvt_scene_says(mvt_view_frame(view), "ZeRO needs two ticks"));
     tick(view, "ranks:8");
     tick(view, "zero:2");
     cr_expect_str_eq(view->now->whatif, "ranks:8\nzero:2");
-    const mv_whatif_answer *a = view->whatif;
-    cr_assert(a && a->has_run);
-    cr_expect_eq((double)a->trial.result.peak.reserved, mvt_json_number(run, "peak_reserved"));
-    cr_expect_eq((double)a->trial.result.peak.allocated, mvt_json_number(run, "peak_allocated"));
+    expect_run(view, "--zero 2 --ranks 8", "");
     cr_expect(mvt_scene_says(mvt_view_frame(view), "divided by 8"));
     snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "zero:4\nranks:8");
     cr_expect(mvt_scene_says(mvt_view_frame(view), "ZeRO 4 among 8 ranks cannot be replayed"));
