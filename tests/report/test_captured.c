@@ -72,28 +72,22 @@ static void setup(void)
 
 TestSuite(captured, .init = setup);
 
-static void expect_out(const char *command, const char *const *lines, size_t count)
-{
-    mvt_run r = mvt_here_or_sh("$MEMVIZ %s %s", command, path);
-
-    cr_assert_eq(r.status, 0, "%s: %s", command, r.err);
-    for (size_t i = 0; i < count; i++)
-        cr_expect(strstr(r.out, lines[i]), "%s: no \"%s\" in\n%s", command, lines[i], r.out);
-}
-
-#define EXPECT_OUT(command, ...)                            \
-    expect_out(command, (const char *const[]){__VA_ARGS__}, \
-               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
-
 Test(captured, info_counts_captured_and_lost_events)
 {
-    EXPECT_OUT("info", "captured      python train.py, pid 1234 on node-7, rank 1 of 8; ended:\n",
-               "stacks        python, Python 3.8.10", "device 1 is the CPU",
-               "API calls     3, 1 failed", "libc10_cuda.so: 2 for 2.00 MiB, 1 failed",
-               "libnccl.so.2: 1 for 16.0 MiB", "lost          3 nested", "history       complete",
-               "heaps         pool: 3 allocations, 2.00 MiB held, 2.00 MiB at the peak\n",
-               "1 free of an unknown block, 1 block allocated twice\n",
-               "1 free of an address outside all heaps");
+    const mvt_expected_run all[] = {
+        {path, 0, "captured      python train.py, pid 1234 on node-7, rank 1 of 8; ended:\n", ""},
+        {NULL, 0, "stacks        python, Python 3.8.10", NULL},
+        {NULL, 0, "device 1 is the CPU", NULL},
+        {NULL, 0, "API calls     3, 1 failed", NULL},
+        {NULL, 0, "libc10_cuda.so: 2 for 2.00 MiB, 1 failed", NULL},
+        {NULL, 0, "libnccl.so.2: 1 for 16.0 MiB", NULL},
+        {NULL, 0, "lost          3 nested", NULL},
+        {NULL, 0, "history       complete", NULL},
+        {NULL, 0, "heaps         pool: 3 allocations, 2.00 MiB held, 2.00 MiB at the peak\n", NULL},
+        {NULL, 0, "1 free of an unknown block, 1 block allocated twice\n", NULL},
+        {NULL, 0, "1 free of an address outside all heaps", NULL}};
+
+    MVT_EXPECT_RUNS("$MEMVIZ info %s", all);
 }
 
 /* Programs without PyTorch used to have only "history none" here. */
@@ -129,24 +123,21 @@ Test(captured, info_on_a_container_equals_that_on_its_snapshot)
 Test(captured, info_has_json)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ info --json %s", path);
-    const cJSON *capture = cJSON_GetObjectItem(report, "capture");
-    const cJSON *heap = cJSON_GetArrayItem(cJSON_GetObjectItem(capture, "heaps"), 0);
-    const cJSON *library = cJSON_GetArrayItem(cJSON_GetObjectItem(capture, "libraries"), 0);
+    const cJSON *capture = mvt_member(report, "capture");
 
-    cr_assert_not_null(capture);
     mvt_json_has(capture, "command host pid rank world_size stacks stacks_off python cpu_device "
                           "ended stopped folded_events folded_bound lost lost_events records "
                           "api_calls api_calls_failed samples "
                           "libraries heaps facts");
-    mvt_json_has(heap, "name allocs frees blocks bytes peak doubts");
-    cr_expect_eq(mvt_json_number(heap, "bytes"), 2 << 20);
-    cr_expect_eq(mvt_json_number(heap, "blocks"), 2);
+    mvt_json_has(mvt_member(capture, "heaps.0"), "name allocs frees blocks bytes peak doubts");
+    cr_expect_eq(mvt_json_number(capture, "heaps.0.bytes"), 2 << 20);
+    cr_expect_eq(mvt_json_number(capture, "heaps.0.blocks"), 2);
     cr_expect_eq(mvt_json_number(capture, "pid"), 1234);
     cr_expect_eq(mvt_json_number(capture, "cpu_device"), 1);
     cr_expect_eq(mvt_json_number(capture, "api_calls_failed"), 1);
-    cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(capture, "ended")));
-    cr_expect_str_eq(mvt_json_text(library, "library"), "/v/torch/libc10_cuda.so");
-    cr_expect_eq(mvt_json_number(library, "bytes"), 2 << 20);
+    cr_expect(cJSON_IsTrue(mvt_member(capture, "ended")));
+    cr_expect_str_eq(mvt_json_text(capture, "libraries.0.library"), "/v/torch/libc10_cuda.so");
+    cr_expect_eq(mvt_json_number(capture, "libraries.0.bytes"), 2 << 20);
 }
 
 Test(captured, a_file_of_pytorch_has_no_capture)
@@ -158,7 +149,10 @@ Test(captured, a_file_of_pytorch_has_no_capture)
 
 Test(captured, leaks_are_found_between_marks)
 {
-    EXPECT_OUT("leaks --device 0", "LEAK", "train.py:14 step", "12 steps");
+    const mvt_expected_run all[] = {
+        {path, 0, "LEAK", ""}, {NULL, 0, "train.py:14 step", NULL}, {NULL, 0, "12 steps", NULL}};
+
+    MVT_EXPECT_RUNS("$MEMVIZ leaks --device 0 %s", all);
 }
 
 Test(captured, a_heap_is_a_level)
@@ -178,10 +172,9 @@ Test(captured, stats_are_exact_on_the_gpu_and_the_cpu)
     cJSON *report = mvt_json(0, "$MEMVIZ stats --json %s", path);
     const cJSON *device;
 
-    cJSON_ArrayForEach(device, cJSON_GetObjectItem(report, "devices")) {
-        const cJSON *audit = cJSON_GetObjectItem(device, "audit");
-        cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(audit, "exact")));
-        cr_expect_eq(mvt_json_number(audit, "residual"), 0);
+    cJSON_ArrayForEach(device, mvt_member(report, "devices")) {
+        cr_expect(cJSON_IsTrue(mvt_member(device, "audit.exact")));
+        cr_expect_eq(mvt_json_number(device, "audit.residual"), 0);
     }
 }
 
@@ -205,20 +198,18 @@ Test(captured, a_container_gives_the_same_reports)
 
 Test(captured, plain_msgpack_lists_omitted_data)
 {
+    const char *quiet = mvt_format("-q %s", path);
+    const mvt_expected_run all[] = {
+        {path, 0, "",
+         " allocator calls with several rows, 3 API calls, 5 heap calls, 13 facts; .bin"},
+        {quiet, 0, "", NULL},
+        {MV_TESTDATA "/captures/heap_pool.bin", 0, "",
+         "no place for 3 API calls, 60 heap calls, 15 samples, 12 facts;"},
+        /* Numbers of calls are not rows. */
+        {MV_TESTDATA "/corpus/reports/calls_without_end.bin", 0, "", ""}};
     mvt_run r = mvt_sh("$MEMVIZ convert %s x.msgpack && $MEMVIZ info x.msgpack", path);
 
     cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_expect(
-        strstr(r.err,
-               " allocator calls with several rows, 3 API calls, 5 heap calls, 13 facts; .bin"),
-        "%s", r.err);
     cr_expect_null(strstr(r.out, "captured"));
-    r = mvt_here_or_sh("$MEMVIZ convert " MV_TESTDATA
-                       "/corpus/reports/calls_without_end.bin x.msgpack");
-    cr_expect_eq(r.status, 0, "numbers of calls are not rows: %s", r.err);
-    r = mvt_here_or_sh("$MEMVIZ convert " MV_TESTDATA "/captures/heap_pool.bin x.msgpack");
-    cr_expect(strstr(r.err, "no place for 3 API calls, 60 heap calls, 15 samples, 12 facts;"), "%s",
-              r.err);
-    r = mvt_here_or_sh("$MEMVIZ convert -q %s x.msgpack", path);
-    cr_expect_str_eq(r.err, "");
+    MVT_EXPECT_RUNS("$MEMVIZ convert %s x.msgpack", all);
 }

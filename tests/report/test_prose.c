@@ -1,6 +1,7 @@
 /* Reports on terminals: their width, their height, their sentences and colors. */
 
 #include "cli/report/prose.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
@@ -82,11 +83,11 @@ Test(prose, function_names_are_cut_before_lines)
 }
 
 /* Returns the number of characters in the longest line. These reports are ASCII. */
-static size_t longest_line(const char *text, unsigned *lines)
+static size_t longest_line(const char *text)
 {
     size_t longest = 0;
 
-    for (*lines = 0; *text; ++*lines) {
+    while (*text) {
         size_t length = strcspn(text, "\n");
         longest = length > longest ? length : longest;
         text += length + (text[length] == '\n');
@@ -199,27 +200,23 @@ LongTest(prose, verdicts_fit_forty_columns)
 /* At the smallest width, the line and the name that distinguish the rows must still be shown. */
 LongTest(prose, the_name_of_a_row_is_kept)
 {
-    static const struct {
-        const char *arguments, *text;
-    } all[] = {
-        {"peak leak_in_training.pickle", "optimizer_state  train.py:75 train_step\n"},
-        {"peak leak_in_training.pickle", "activation       train.py:62 forward\n"},
-        {"fragmentation leak_in_training.pickle", " train.py:75 train_step\n"},
-        {"lines gpt_train.pickle", "train.py:62 forward\n"},
-        {"whatif frag_varying_batch.pickle.zst", "roundup_power2_divisions:8\n"},
-        {"stats graphs.pickle", "\n  large (0, 0) "},
-        {"ranks no_leak_warmup.pickle leak_in_training.pickle", "\n  no_leak_warmup.pickle "},
-        {"info leak_in_training.pickle",
-         "\n  device  events  with stack  reserved  allocated  history\n"},
-        {"trace --limit 5 leak_in_training.pickle", "  train.py:72 train_step\n"},
-        {"diff no_leak_warmup.pickle leak_in_training.pickle", "  20.5 MiB  train.py:62 forward\n"},
-        {"oom oom_fragmented.pickle", "  more.py:9 E\n"},
-    };
+    static const mvt_expected_run all[] = {
+        {"peak $SNAPS/leak_in_training.pickle", 0, "optimizer_state  train.py:75 train_step\n", ""},
+        {NULL, 0, "activation       train.py:62 forward\n", NULL},
+        {"fragmentation $SNAPS/leak_in_training.pickle", 0, " train.py:75 train_step\n", ""},
+        {"lines $SNAPS/gpt_train.pickle", 0, "train.py:62 forward\n", ""},
+        {"whatif $SNAPS/frag_varying_batch.pickle.zst", 0, "roundup_power2_divisions:8\n", ""},
+        {"stats $SNAPS/graphs.pickle", 0, "\n  large (0, 0) ", ""},
+        {"ranks $SNAPS/no_leak_warmup.pickle $SNAPS/leak_in_training.pickle", 0,
+         "\n  no_leak_warmup.pickle ", ""},
+        {"info $SNAPS/leak_in_training.pickle", 0,
+         "\n  device  events  with stack  reserved  allocated  history\n", ""},
+        {"trace --limit 5 $SNAPS/leak_in_training.pickle", 0, "  train.py:72 train_step\n", ""},
+        {"diff $SNAPS/no_leak_warmup.pickle $SNAPS/leak_in_training.pickle", 0,
+         "  20.5 MiB  train.py:62 forward\n", ""},
+        {"oom $SNAPS/oom_fragmented.pickle", 0, "  more.py:9 E\n", ""}};
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_here_in(snapshots, "COLUMNS=60 $MEMVIZ %s -q", all[i].arguments);
-        cr_expect(strstr(r.out, all[i].text), "%s: %s", all[i].arguments, r.out);
-    }
+    MVT_EXPECT_RUNS("COLUMNS=60 $MEMVIZ %s -q", all);
 }
 
 static void put_cut_places(mv_out *out)
@@ -254,9 +251,9 @@ LongTest(prose, reports_fit_the_terminal)
                  * line. */
                 mvt_run r = mvt_here_in(snapshots, "COLUMNS=%u LINES=%u $MEMVIZ %s -q %s",
                                         sizes[s][0], sizes[s][1], reports[i], files[k]);
-                unsigned lines;
-                cr_expect_leq(longest_line(r.out, &lines), sizes[s][0], "%s %s:\n%s", reports[i],
-                              files[k], r.out);
+                uint32_t lines = mvt_count_lines(r.out);
+                cr_expect_leq(longest_line(r.out), sizes[s][0], "%s %s:\n%s", reports[i], files[k],
+                              r.out);
                 /* Advice on a fragmented heap may take more than 24 lines. */
                 cr_expect_leq(lines, s ? sizes[s][1] : 36, "%s %s: %u lines:\n%s", reports[i],
                               files[k], lines, r.out);
@@ -267,13 +264,10 @@ Test(prose, rows_are_reported_by_limit_not_by_the_terminal)
 {
     mvt_run few = mvt_sh("LINES=12 $MEMVIZ lines $SNAPS/gpt_train.pickle");
     mvt_run all = mvt_sh("LINES=12 $MEMVIZ lines --limit 0 $SNAPS/gpt_train.pickle");
-    unsigned few_lines, all_lines;
 
-    longest_line(few.out, &few_lines);
-    longest_line(all.out, &all_lines);
-    cr_expect_lt(few_lines, 12);
+    cr_expect_lt(mvt_count_lines(few.out), 12);
     cr_expect(strstr(few.out, "more; --limit 0 shows all"));
-    cr_expect_eq(all_lines, 13);
+    cr_expect_eq(mvt_count_lines(all.out), 13);
     cr_expect_null(strstr(all.out, "--limit"));
 }
 

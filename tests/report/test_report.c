@@ -1,4 +1,5 @@
 /* JSON reports: the members of the contract, exact integers, any text. */
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -16,7 +17,7 @@ Test(report, trace_stacks_equal_those_of_its_events)
     cr_expect_eq(cJSON_GetArraySize(mvt_member(report, "events")), 2);
     cr_expect_eq(cJSON_GetArraySize(mvt_member(report, "stacks")), 1);
     report = mvt_json(0, "$MEMVIZ trace --json --device 1 $SNAPS/two_devices.pickle");
-    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(mvt_member(report, "events"), 0), "device"), 1);
+    cr_expect_eq(mvt_json_number(report, "events.0.device"), 1);
 }
 
 Test(report, oom_has_free_bytes_in_place_of_an_address)
@@ -37,21 +38,14 @@ Test(report, oom_has_free_bytes_in_place_of_an_address)
 
 Test(report, a_leak_fails_the_gate)
 {
-    static const struct {
-        const char *name, *options;
-        int status;
-    } all[] = {
-        {"leak_in_training", "--fail-on leak", 3}, {"leak_in_training", "", 0},
-        {"gpt_train", "--fail-on leak", 0},        {"leak_in_training", "--fail-on leak --json", 3},
-        {"gpt_train", "--fail-on fire", 2},
-    };
+    static const mvt_expected_run all[] = {
+        {"leak_in_training.pickle --fail-on leak", 3, "LEAK", "--fail-on leak"},
+        {"leak_in_training.pickle --fail-on leak --json", 3, "{", "--fail-on leak"},
+        {"leak_in_training.pickle", 0, "LEAK", NULL},
+        {"gpt_train.pickle --fail-on leak", 0, "", NULL},
+        {"gpt_train.pickle --fail-on fire", 2, NULL, ""}};
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r =
-            mvt_here_or_sh("$MEMVIZ leaks %s $SNAPS/%s.pickle", all[i].options, all[i].name);
-        cr_expect_eq(r.status, all[i].status, "%s %s: %d", all[i].name, all[i].options, r.status);
-        cr_expect_eq(r.out_length == 0, all[i].status == 2);
-    }
+    MVT_EXPECT_RUNS("$MEMVIZ leaks $SNAPS/%s", all);
 }
 
 /* A snapshot with texts and numbers that are difficult for JSON, in a file. */

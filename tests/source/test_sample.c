@@ -1,14 +1,13 @@
 /* The recording inside the program. */
-#include "tests/fixture/fixture_json.h"
+#include "tests/cli/fixture_runs.h"
 
 Test(sample, every_command_reads_the_sample_by_name)
 {
-    mvt_run r = mvt_here("$MEMVIZ memviz:sample");
-    mvt_run leaks = mvt_here("$MEMVIZ leaks --fail-on leak memviz:sample");
+    static const mvt_expected_run all[] = {
+        {"memviz:sample", 0, "LEAK           train.py:62 forward: 2.00 MiB a step", ""},
+        {"leaks --fail-on leak memviz:sample", 3, "", ""}};
 
-    cr_expect_eq(r.status, 0, "%s", r.err);
-    cr_expect(strstr(r.out, "LEAK           train.py:62 forward: 2.00 MiB a step"), "%s", r.out);
-    cr_expect_eq(leaks.status, 3, "%s", leaks.err);
+    MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
 /* It equals that snapshot, in memviz's own format. */
@@ -23,11 +22,9 @@ Test(sample, the_sample_is_a_snapshot_of_testdata)
 
 Test(sample, the_viewer_opens_the_sample_only_without_files)
 {
-    mvt_run r =
-        mvt_sh("$MEMVIZ view --sample --headless --shot x.png --size 800x600 && test -s x.png");
-    mvt_run both = mvt_here("$MEMVIZ view --sample a.pickle");
+    static const mvt_expected_run all[] = {
+        {"--headless --shot x.png --size 800x600 && test -s x.png", 0, "", ""},
+        {"a.pickle", 2, NULL, "--sample opens the built-in recording"}};
 
-    cr_expect_eq(r.status, 0, "%s", r.err);
-    cr_expect_eq(both.status, 2);
-    cr_expect(strstr(both.err, "--sample opens the built-in recording"), "%s", both.err);
+    MVT_EXPECT_RUNS("$MEMVIZ view --sample %s", all);
 }

@@ -1,7 +1,7 @@
 /* Sessions: a state is written as text, and when read back it must show the same picture. Invalid
  * texts must be refused with the position of the error, and must change nothing. */
 #include "base/texts.h"
-#include "tests/fixture/fixture_program.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/flames.h"
@@ -386,26 +386,24 @@ LongTest(session, damaged_texts_do_no_harm, .timeout = 300)
 
 Test(session, the_program_refuses_invalid_settings)
 {
-    mvt_run run = mvt_sh("$MEMVIZ view --headless --shot x.png --session $SNAPS/gpt_train.pickle");
+    static const mvt_expected_run all[] = {
+        {"--session $SNAPS/gpt_train.pickle", 1, NULL, "byte 0"},
+        {NULL, 0, NULL, "first line"},
+        {"--session a.session b.pickle", 2, NULL, ""},
+        {"--state 'colour catgory' $SNAPS/gpt_train.pickle", 2, NULL,
+         "view: --state: byte 7: colour must be one of"},
+        {"two", 1, NULL, "two: byte 0"},
+        {NULL, 0, NULL, "first line"},
+        {"one $SNAPS/oom.pickle", 2, NULL, "a session must be the only file"},
+        {"--at 5 one", 2, NULL, ""},
+        /* A session may come from anyone, so it must not wait for the files that it names. */
+        {"--session of_pipe", 1, NULL, "p is not a file on disk"}};
 
-    cr_assert_eq(run.status, 1);
-    cr_assert(strstr(run.err, "byte 0") && strstr(run.err, "first line"), "%s", run.err);
-    run = mvt_sh("$MEMVIZ view --session a.session b.pickle");
-    cr_assert_eq(run.status, 2);
-    run = mvt_sh("$MEMVIZ view --headless --shot x.png --state 'colour catgory' "
-                 "$SNAPS/gpt_train.pickle");
-    cr_assert_eq(run.status, 2);
-    cr_assert(strstr(run.err, "view: --state: byte 7: colour must be one of"), "%s", run.err);
-}
-
-/* A session may come from anyone, so it must not wait for the files that it names. */
-Test(session, the_program_opens_no_pipe_named_in_a_session)
-{
-    mvt_run run = mvt_sh("mkfifo p; printf 'memviz session 1\\npath p\\nend\\n' >s; "
-                         "$MEMVIZ view --headless --shot x.png --session s");
-
-    cr_assert_eq(run.status, 1);
-    cr_assert(strstr(run.err, "p is not a file on disk"), "%s", run.err);
+    MVT_EXPECT_RUNS("mkfifo p; printf 'memviz session 1\\npath p\\nend\\n' >of_pipe; "
+                    "printf 'memviz session 1\\nend\\n' >one; "
+                    "printf 'memviz session 2\\nend\\n' >two; "
+                    "$MEMVIZ view --headless --shot x.png %s",
+                    all);
 }
 
 /* The program saves a session, and opens it by its option or as a file: the first line decides, not the
@@ -429,16 +427,6 @@ LongTest(session, the_program_saves_and_opens_a_session)
 
     cr_assert_eq(run.status, 0, "%s%s", run.out, run.err);
     cr_assert_gt((int)strtol(run.out, NULL, 10), 100);
-    run = mvt_sh("printf 'memviz session 1\\nend\\n' > x; $MEMVIZ view --headless --shot y.png x "
-                 "$SNAPS/oom.pickle");
-    cr_assert_eq(run.status, 2, "%s", run.err);
-    cr_assert(strstr(run.err, "a session must be the only file"), "%s", run.err);
-    run = mvt_sh("printf 'memviz session 2\\nend\\n' > x; $MEMVIZ view --headless --shot y.png x");
-    cr_assert_eq(run.status, 1);
-    cr_assert(strstr(run.err, "x: byte 0") && strstr(run.err, "first line"), "%s", run.err);
-    run = mvt_sh(
-        "printf 'memviz session 1\\nend\\n' > x; $MEMVIZ view --headless --shot y.png --at 5 x");
-    cr_assert_eq(run.status, 2, "%s", run.err);
 }
 
 /* A view with a pin, colours and a bookmark. */

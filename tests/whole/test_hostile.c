@@ -5,6 +5,7 @@
 #include "cli/report/sheet.h"
 #include "export/export.h"
 #include "parse/model/sums.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/in_process.h"
@@ -291,10 +292,10 @@ LongTest(hostile, the_viewer_ends_when_memory_is_out)
                        "s=$?; "
                        "[ -e o.png ] && echo drawn; exit $s",
                        files[i], mib);
-            const char *end = strchr(r.err, '\n');
             bool is_drawn = strstr(r.out, "drawn") != NULL;
             cr_expect(r.status == !is_drawn, "%u MiB: %d: %s", mib, r.status, r.err);
-            cr_expect(is_drawn || (end && end[1] == 0 && strstr(r.err, "memory limit reached")),
+            cr_expect(is_drawn ||
+                          (mvt_count_lines(r.err) == 1 && strstr(r.err, "memory limit reached")),
                       "%u MiB: %s", mib, r.err);
             refused += !is_drawn;
             drawn += is_drawn;
@@ -305,17 +306,15 @@ LongTest(hostile, the_viewer_ends_when_memory_is_out)
 
 Test(hostile, an_output_beyond_its_limit_fails_with_one_line)
 {
-    static const char *const commands[] = {
-        "convert $SNAPS/gpt_train.pickle x.bin",        "trace $SNAPS/gpt_train.pickle -o x",
-        "trace_plot $SNAPS/gpt_train.pickle -o x.html", "export $SNAPS/gpt_train.pickle -o x.csv",
-        "export $SNAPS/gpt_train.pickle -o x.sqlite",   "trace --json $SNAPS/gpt_train.pickle >x"};
+    static const mvt_expected_run all[] = {
+        {"convert $SNAPS/gpt_train.pickle x.bin", 1, NULL, ""},
+        {"trace $SNAPS/gpt_train.pickle -o x", 1, NULL, ""},
+        {"trace_plot $SNAPS/gpt_train.pickle -o x.html", 1, NULL, ""},
+        {"export $SNAPS/gpt_train.pickle -o x.csv", 1, NULL, ""},
+        {"export $SNAPS/gpt_train.pickle -o x.sqlite", 1, NULL, ""},
+        {"trace --json $SNAPS/gpt_train.pickle >x", 1, NULL, ""}};
 
-    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
-        mvt_run r = mvt_sh("ulimit -f 16; $MEMVIZ %s", commands[i]);
-        const char *end = strchr(r.err, '\n');
-        cr_expect_eq(r.status, 1, "%s: %d", commands[i], r.status);
-        cr_expect(end && end[1] == 0, "%s: one line: %s", commands[i], r.err);
-    }
+    MVT_EXPECT_RUNS("ulimit -f 16; $MEMVIZ %s", all);
 }
 
 /* The recorded program must still receive the signal's disposition from the shell. */
@@ -390,80 +389,45 @@ Test(hostile, texts_are_made_harmless)
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-static mvt_run info_of(void (*fill)(mvt_trace *t))
+static void expect_stats(mvt_trace *t, int status, const char *why)
 {
-    mvt_trace *t = mvt_new();
-
-    fill(t);
     mvt_done(t);
-    return mvt_here("$MEMVIZ stats %s", mvt_temp_file(mvt_pickle_bytes(t, false)));
+    mvt_run r = mvt_here("$MEMVIZ stats %s", mvt_temp_file(mvt_pickle_bytes(t, false)));
+    cr_expect_eq(r.status, status, "%s: %d: %s", why, r.status, r.err);
+    cr_expect(strstr(r.err, why), "%s", r.err);
+    cr_expect_eq(r.out_length == 0, status == 1);
 }
 
 #define QUARTER (MV_SUM_LIMIT / 4)
 
-static void segments_of_a_quarter(mvt_trace *t)
-{
-    for (uint64_t i = 0; i < 4; i++) {
-        mvt_segment(t, .addr = (i + 1) << 60, .bytes = QUARTER);
-        mvt_block(t, .bytes = QUARTER / 2, .state = MV_BLOCK_ALLOCATED);
-        mvt_block(t, .bytes = QUARTER / 2, .state = MV_BLOCK_ALLOCATED);
-    }
-}
-
-static void segments_given(mvt_trace *t)
-{
-    for (uint64_t i = 0; i < 40; i++)
-        mvt_segment_alloc(t, .addr = (i + 1) << 40, .bytes = (uint64_t)1 << 62);
-}
-
-static void segments_given_back(mvt_trace *t)
-{
-    for (uint64_t i = 0; i < 4; i++)
-        mvt_event(t, MV_ACTION_SEGMENT_FREE,
-                  (mvt_event_args){.addr = (i + 1) << 40, .bytes = QUARTER});
-}
-
-static void allocations(mvt_trace *t)
-{
-    for (uint64_t i = 0; i < 4; i++)
-        mvt_alloc(t, .addr = (i + 1) << 40, .bytes = QUARTER);
-}
-
-/* Blocks from before the first event; the sum of their sizes wraps. */
-static void frees(mvt_trace *t)
-{
-    for (uint64_t i = 0; i < 3; i++)
-        mvt_event(t, MV_ACTION_FREE_REQUESTED,
-                  (mvt_event_args){.addr = (i + 1) << 40, .bytes = (uint64_t)3 << 62});
-}
-
-static void nearly_too_much(mvt_trace *t)
-{
-    for (uint64_t i = 0; i < 3; i++)
-        mvt_alloc(t, .addr = (i + 1) << 40, .bytes = QUARTER);
-    mvt_alloc(t, .addr = 512, .bytes = QUARTER - 1);
-}
-
 Test(hostile, sizes_that_cannot_be_added_up_are_refused)
 {
     static const struct {
-        void (*fill)(mvt_trace *t);
+        mv_action action;
+        uint32_t count;
+        uint64_t bytes;
         const char *why;
-    } all[] = {{segments_of_a_quarter, "the segments of the final heap add up to 1 EiB or more"},
-               {segments_given, "the reserved segments add up"},
-               {segments_given_back, "the released segments add up"},
-               {allocations, "the allocations add up"},
-               {frees, "the freed sizes add up"}};
-    mvt_run r;
+    } all[] = {{MV_ACTION_SEGMENT_ALLOC, 40, (uint64_t)1 << 62, "the reserved segments add up"},
+               {MV_ACTION_SEGMENT_FREE, 4, QUARTER, "the released segments add up"},
+               {MV_ACTION_ALLOC, 4, QUARTER, "the allocations add up"},
+               /* Blocks from before the first event; the sum of their sizes wraps. */
+               {MV_ACTION_FREE_REQUESTED, 3, (uint64_t)3 << 62, "the freed sizes add up"}};
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        r = info_of(all[i].fill);
-        cr_expect_eq(r.status, 1, "%d", r.status);
-        cr_expect(strstr(r.err, all[i].why), "%s", r.err);
-        cr_expect_eq(r.out_length, 0);
+        mvt_trace *t = mvt_new();
+        for (uint64_t k = 1; k <= all[i].count; k++)
+            mvt_event(t, all[i].action, (mvt_event_args){.addr = k << 40, .bytes = all[i].bytes});
+        expect_stats(t, 1, all[i].why);
     }
-    r = info_of(nearly_too_much);
-    cr_expect_eq(r.status, 0, "%s", r.err);
+    mvt_trace *heap = mvt_new(), *nearly = mvt_new();
+    for (uint64_t k = 1; k <= 4; k++) {
+        mvt_segment(heap, .addr = k << 60, .bytes = QUARTER);
+        mvt_block(heap, .bytes = QUARTER / 2, .state = MV_BLOCK_ALLOCATED);
+        mvt_block(heap, .bytes = QUARTER / 2, .state = MV_BLOCK_ALLOCATED);
+        mvt_alloc(nearly, .addr = k << 40, .bytes = QUARTER - (k == 4));
+    }
+    expect_stats(heap, 1, "the segments of the final heap add up to 1 EiB or more");
+    expect_stats(nearly, 0, "");
 }
 
 /* A table that lost a cell must not be printed without that cell. */

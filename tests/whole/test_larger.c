@@ -2,7 +2,7 @@
  * the same. */
 #include <sys/vfs.h>
 
-#include "tests/fixture/fixture_program.h"
+#include "tests/cli/fixture_runs.h"
 
 #define FOLDER "/var/tmp"
 
@@ -72,6 +72,11 @@ LongTest(larger, files_that_are_written_are_the_same)
 /* The file is created before the process is confined, so it needs no rights afterwards. */
 Test(larger, disk_can_be_limited)
 {
+    static const mvt_expected_run refused[] = {
+        {"0", 1, NULL, "memory limit reached (see --max-memory, --max-disk)"},
+        {NULL, 0, NULL, "!did not fit"},
+        {"1M 2>&1", 1, "memory limit reached (see --max-memory, --max-disk)", NULL}};
+
     need_disk();
     mvt_run r = mvt_sh("$MEMVIZ leaks --max-memory 1M $SNAPS/gpt_train.pickle >one && "
                        "$MEMVIZ leaks -q --max-memory 1M $SNAPS/gpt_train.pickle >two && "
@@ -83,13 +88,7 @@ Test(larger, disk_can_be_limited)
                      "in "),
               "%s", r.err);
     cr_expect_eq(strchr(r.err, '\n')[1], 0, "-q prints no line: %s", r.err);
-    r = mvt_sh("$MEMVIZ leaks --max-memory 1M --max-disk 0 $SNAPS/gpt_train.pickle");
-    cr_expect_eq(r.status, 1);
-    cr_expect(strstr(r.err, "memory limit reached (see --max-memory, --max-disk)"), "%s", r.err);
-    cr_expect_null(strstr(r.err, "did not fit"), "%s", r.err);
-    r = mvt_sh("$MEMVIZ leaks --max-memory 1M --max-disk 1M $SNAPS/gpt_train.pickle");
-    cr_expect_eq(r.status, 1);
-    cr_expect(strstr(r.err, "memory limit reached (see --max-memory, --max-disk)"), "%s", r.err);
+    MVT_EXPECT_RUNS("$MEMVIZ leaks $SNAPS/gpt_train.pickle --max-memory 1M --max-disk %s", refused);
 }
 
 Test(larger, the_file_is_in_tmpdir)
