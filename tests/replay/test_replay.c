@@ -218,9 +218,9 @@ Test(replay, a_free_that_does_not_wait_is_one_operation)
     for (unsigned i = 0; i < 3; i++)
         mvt_alloc(t, .addr = 0x1000000 + 512 * i, .bytes = 512);
     mvt_free(t, .addr = 0x1000000, .bytes = 512);
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x1000200, .bytes = 512});
+    mvt_free_requested(t, .addr = 0x1000200, .bytes = 512);
     mvt_free(t, .addr = 0x1000400, .bytes = 512);
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x1000200, .bytes = 512});
+    mvt_free_completed(t, .addr = 0x1000200, .bytes = 512);
     const mv_trace *trace = mvt_done(t);
     mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
     mvt_ok(mv_replay_script_make(mvt_arena(t), trace, &lives, &script, mvt_err()));
@@ -262,12 +262,12 @@ Test(replay, a_free_that_was_waited_for_frees_nothing_later)
 
     mvt_segment_alloc(t, .addr = 1 << 30, .bytes = 40 * MIB);
     mvt_alloc(t, .addr = 1 << 30, .bytes = 40 * MIB);
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 30, .bytes = 40 * MIB});
+    mvt_free_requested(t, .addr = 1 << 30, .bytes = 40 * MIB);
     mvt_segment_alloc(t, .addr = 2ull << 30, .bytes = 50 * MIB);
     mvt_alloc(t, .addr = 2ull << 30, .bytes = 50 * MIB);
     mvt_segment_alloc(t, .addr = 3ull << 30, .bytes = 10 * MIB);
     mvt_alloc(t, .addr = 3ull << 30, .bytes = 10 * MIB);
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 1 << 30, .bytes = 40 * MIB});
+    mvt_free_completed(t, .addr = 1 << 30, .bytes = 40 * MIB);
     mvt_segment_alloc(t, .addr = 4ull << 30, .bytes = 10 * MIB);
     mvt_alloc(t, .addr = 4ull << 30, .bytes = 10 * MIB);
     const mv_trace *trace = mvt_done(t);

@@ -72,10 +72,8 @@ static uint32_t release_all(mvt_trace *t, placed *blocks)
 
     for (uint32_t i = 0; i < MOST; i++)
         if (blocks[i].is_free && !blocks[i].is_released) {
-            mvt_event(t, MV_ACTION_SEGMENT_FREE,
-                      (mvt_event_args){.addr = blocks[i].addr,
-                                       .bytes = blocks[i].bytes,
-                                       .stream = blocks[i].stream});
+            mvt_segment_free(t, .addr = blocks[i].addr, .bytes = blocks[i].bytes,
+                             .stream = blocks[i].stream);
             blocks[i].is_released = true;
             events++;
         }
@@ -108,11 +106,11 @@ static void record(const program *p, recording *r)
             events++;
         } else if (s->kind != GONE) {
             if (s->kind != COMPLETE) {
-                mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = b->addr});
+                mvt_free_requested(t, .addr = b->addr);
                 events++;
             }
             if (s->kind != REQUEST_FREE) {
-                mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = b->addr});
+                mvt_free_completed(t, .addr = b->addr);
                 b->is_free = true;
                 events++;
             }

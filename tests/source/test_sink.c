@@ -99,72 +99,70 @@ Test(sink, full_disk_is_reported_once_at_commit)
 {
     static char block[1 << 16];
     mv_sink sink;
-    mv_err err;
 
     mvt_ok(mv_sink_open(&sink, "/dev/full", mvt_err()));
     for (int i = 0; i < 20; i++)
         mv_sink_write(&sink, block, sizeof block);
     cr_assert(sink.failed);
     mv_sink_printf(&sink, "more");
-    cr_assert_eq(mv_sink_commit(&sink, &err), MV_IO);
-    cr_assert_not_null(strstr(err.detail, "No space left"), "%s", err.detail);
+    cr_assert_eq(mv_sink_commit(&sink, mvt_err()), MV_IO);
+    cr_assert_not_null(strstr(mvt_err()->detail, "No space left"), "%s", mvt_err()->detail);
     cr_assert_eq(access("/dev/full", F_OK), 0, "a device is never replaced or removed");
 }
 
 Test(sink, a_full_disk_that_only_the_last_flush_finds_is_reported)
 {
     mv_sink sink;
-    mv_err err;
 
     mvt_ok(mv_sink_open(&sink, "/dev/full", mvt_err()));
     mv_sink_write(&sink, "abc", 3);
     cr_assert_not(sink.failed, "three bytes wait in the buffer");
-    cr_assert_eq(mv_sink_commit(&sink, &err), MV_IO);
-    cr_assert_not_null(strstr(err.detail, "No space left"), "%s", err.detail);
+    cr_assert_eq(mv_sink_commit(&sink, mvt_err()), MV_IO);
+    cr_assert_not_null(strstr(mvt_err()->detail, "No space left"), "%s", mvt_err()->detail);
 }
 
 Test(sink, a_missing_folder_is_reported)
 {
     mv_sink sink;
-    mv_err err;
 
     snprintf(target, sizeof target, "%s/none/out.bin", folder);
-    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_IO);
-    cr_assert_not_null(strstr(err.detail, target), "%s", err.detail);
-    cr_assert_not_null(strstr(err.detail, "No such file"), "%s", err.detail);
+    cr_assert_eq(mv_sink_open(&sink, target, mvt_err()), MV_IO);
+    cr_assert_not_null(strstr(mvt_err()->detail, target), "%s", mvt_err()->detail);
+    cr_assert_not_null(strstr(mvt_err()->detail, "No such file"), "%s", mvt_err()->detail);
     mv_sink_abort(&sink);
     snprintf(target, sizeof target, "%s/%0200d/out.bin", folder, 0);
-    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_IO);
-    cr_assert_not_null(strstr(err.detail, "00/out.bin: No such file"), "%s", err.detail);
+    cr_assert_eq(mv_sink_open(&sink, target, mvt_err()), MV_IO);
+    cr_assert_not_null(strstr(mvt_err()->detail, "00/out.bin: No such file"), "%s",
+                       mvt_err()->detail);
     mv_sink_abort(&sink);
 }
 
 Test(sink, a_folder_that_cannot_be_written_is_reported)
 {
     mv_sink sink;
-    mv_err err;
 
     snprintf(target, sizeof target, "/proc/out.bin"); /* even root cannot */
-    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_IO);
-    cr_assert_not_null(strstr(err.detail, "cannot write /proc/out.bin"), "%s", err.detail);
+    cr_assert_eq(mv_sink_open(&sink, target, mvt_err()), MV_IO);
+    cr_assert_not_null(strstr(mvt_err()->detail, "cannot write /proc/out.bin"), "%s",
+                       mvt_err()->detail);
 }
 
 Test(sink, a_target_that_is_a_folder_is_refused)
 {
     mv_sink sink;
-    mv_err err;
 
     char path[600];
 
     cr_assert_eq(mkdir(target, 0700), 0);
     for (int slashes = 0; slashes < 2; slashes++) {
         snprintf(path, sizeof path, "%s%s", target, slashes ? "/" : "");
-        cr_assert_eq(mv_sink_open(&sink, path, &err), MV_IO);
-        cr_expect(strstr(err.detail, ": Is a directory: name a file in it"), "%s", err.detail);
+        cr_assert_eq(mv_sink_open(&sink, path, mvt_err()), MV_IO);
+        cr_expect(strstr(mvt_err()->detail, ": Is a directory: name a file in it"), "%s",
+                  mvt_err()->detail);
     }
     snprintf(path, sizeof path, "%s.link", target);
     cr_assert_eq(symlink(target, path), 0);
-    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_IO, "the link would be replaced");
+    cr_assert_eq(mv_sink_open(&sink, path, mvt_err()), MV_IO, "the link would be replaced");
     cr_assert_eq(unlink(path), 0);
     cr_assert_eq(files_in_folder(), 1, "no temporary stays");
 }
@@ -172,13 +170,12 @@ Test(sink, a_target_that_is_a_folder_is_refused)
 Test(sink, a_name_may_be_as_long_as_the_file_system_lets_it)
 {
     mv_sink sink;
-    mv_err err;
 
     snprintf(target, sizeof target, "%s/%0*d", folder, NAME_MAX, 0);
     for (int turn = 0; turn < 2; turn++) {
-        mvt_ok(mv_sink_open(&sink, target, &err));
+        mvt_ok(mv_sink_open(&sink, target, mvt_err()));
         mv_sink_printf(&sink, "%d", turn);
-        cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK, "%s", err.detail);
+        mvt_ok(mv_sink_commit(&sink, mvt_err()));
     }
     cr_assert_eq(files_in_folder(), 1);
 }
@@ -187,10 +184,9 @@ Test(sink, a_path_that_is_too_long_is_refused)
 {
     static char path[8192];
     mv_sink sink;
-    mv_err err;
 
     memset(path, 'x', sizeof path - 1);
-    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_IO);
+    cr_assert_eq(mv_sink_open(&sink, path, mvt_err()), MV_IO);
     mv_sink_abort(&sink);
 }
 
@@ -226,14 +222,14 @@ Test(sink, another_users_mode_makes_nothing_more_open)
     cr_assert_eq(mode_of_target(), 0644);
 }
 
-static mv_code write_in(int at, const char *path, mv_err *err)
+static mv_code write_in(int at, const char *path)
 {
     mv_sink sink;
 
-    if (mv_sink_open_in(&sink, at, path, err) != MV_OK)
-        return err->code;
+    if (mv_sink_open_in(&sink, at, path, mvt_err()) != MV_OK)
+        return mvt_err()->code;
     mv_sink_write(&sink, "new", 3);
-    return mv_sink_commit(&sink, err);
+    return mv_sink_commit(&sink, mvt_err());
 }
 
 static int open_test_folder(void)
@@ -247,11 +243,10 @@ static int open_test_folder(void)
 Test(sink, a_file_is_put_in_a_folder_that_was_moved)
 {
     int at = open_test_folder();
-    mv_err err;
 
     const char *moved = mvt_format("%s.moved", folder);
     cr_assert_eq(rename(folder, moved), 0);
-    cr_assert_eq(write_in(at, target, &err), MV_OK, "%s", err.detail);
+    mvt_ok(write_in(at, target));
     cr_assert_eq(rename(moved, folder), 0);
     expect_content("new");
     cr_assert_eq(files_in_folder(), 1);
@@ -261,15 +256,14 @@ Test(sink, a_file_is_put_in_a_folder_that_was_moved)
 Test(sink, in_a_folder_only_files_are_replaced)
 {
     int at = open_test_folder();
-    mv_err err;
 
     cr_assert_eq(mkfifo(target, 0600), 0);
-    cr_assert_eq(write_in(at, target, &err), MV_IO);
-    cr_assert_not_null(strstr(err.detail, target), "%s", err.detail);
+    cr_assert_eq(write_in(at, target), MV_IO);
+    cr_assert_not_null(strstr(mvt_err()->detail, target), "%s", mvt_err()->detail);
     cr_assert_eq(unlink(target), 0);
     const char *other = mvt_format("%s/other", folder);
     cr_assert_eq(symlink("other", target), 0);
-    cr_assert_eq(write_in(at, target, &err), MV_OK);
+    mvt_ok(write_in(at, target));
     cr_assert_neq(access(other, F_OK), 0, "what the link named is not written");
     expect_content("new");
     close(at);

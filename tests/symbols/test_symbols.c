@@ -20,7 +20,6 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     mv_symbols out;
-    mv_err err;
     uint8_t build_id[32];
     uint64_t build_id_bytes;
     uint64_t plain, inlined, cplusplus; /* return addresses minus the bias */
@@ -79,9 +78,8 @@ static void resolve(const char *path)
 {
     mv_symbol_module module = {.path = path, .build_id = {s.build_id, s.build_id_bytes}};
     mv_symbol_query queries[] = {{0, s.cplusplus}, {0, s.inlined}, {0, s.plain}};
-    mv_code code = mv_symbols_resolve(s.arena, &module, 1, queries, 3, &s.out, &s.err);
 
-    cr_assert_eq(code, MV_OK, "%s", s.err.detail);
+    mvt_ok(mv_symbols_resolve(s.arena, &module, 1, queries, 3, &s.out, mvt_err()));
     cr_assert_eq(s.out.first[0], 0);
 }
 
@@ -221,7 +219,7 @@ Test(symbols, a_file_at_another_path_is_not_read)
     start();
     mv_symbol_query query = {0, s.plain};
     module.build_id = (mv_span){s.build_id, s.build_id_bytes};
-    cr_assert_eq(mv_symbols_resolve(s.arena, &module, 1, &query, 1, &s.out, &s.err), MV_OK);
+    mvt_ok(mv_symbols_resolve(s.arena, &module, 1, &query, 1, &s.out, mvt_err()));
     cr_expect_eq(s.out.missing, 1);
     cr_expect_eq(strncmp(s.out.function[0], "libsymbol_sample.so+0x", 22), 0, "%s",
                  s.out.function[0]);
@@ -232,7 +230,7 @@ Test(symbols, addresses_in_no_module_have_no_name)
     mv_symbol_query queries[] = {{MV_NO_ROW, 0x7f0012345678}, {3, 0}};
 
     start();
-    cr_assert_eq(mv_symbols_resolve(s.arena, NULL, 0, queries, 2, &s.out, &s.err), MV_OK);
+    mvt_ok(mv_symbols_resolve(s.arena, NULL, 0, queries, 2, &s.out, mvt_err()));
     cr_expect_str_eq(s.out.function[0], "0x7f0012345678");
     cr_expect_null(s.out.file[0]);
     cr_expect_eq(s.out.line[0], MV_NO_LINE);
@@ -258,7 +256,7 @@ Test(symbols, symbols_of_the_c_library_are_found)
     }
     module = (mv_symbol_module){.path = info.dli_fname,
                                 .build_id = {build_id, read_build_id(info.dli_fname, build_id)}};
-    cr_assert_eq(mv_symbols_resolve(s.arena, &module, 1, queries, 4, &s.out, &s.err), MV_OK);
+    mvt_ok(mv_symbols_resolve(s.arena, &module, 1, queries, 4, &s.out, mvt_err()));
     for (int i = 0; i < 4; i++)
         cr_expect(strstr(s.out.function[s.out.first[i + 1] - 1], names[i]), "%s is not %s",
                   s.out.function[i], names[i]);
@@ -302,7 +300,7 @@ Test(symbols, a_small_budget_is_an_error)
                                    .build_id = {s.build_id, s.build_id_bytes}};
         mv_symbol_query query = {0, s.inlined};
         mv_arena *arena = mvt_arena_of(limit);
-        mv_code code = mv_symbols_resolve(arena, &module, 1, &query, 1, &s.out, &s.err);
+        mv_code code = mv_symbols_resolve(arena, &module, 1, &query, 1, &s.out, mvt_err());
         cr_assert(code == MV_OK || code == MV_NOMEM);
         if (limit == 0)
             cr_assert_eq(code, MV_NOMEM);

@@ -29,9 +29,8 @@ static uint32_t draw(window *w)
 {
     const mv_scene *scene = mv_view_frame(w->view, WIDTH, HEIGHT, w->ms += 16);
     mv_raster_frame frame;
-    mv_err err;
 
-    cr_assert_eq(mv_raster_next(w->raster, scene, &frame, &err), MV_OK);
+    mvt_ok(mv_raster_next(w->raster, scene, &frame, mvt_err()));
     return frame.count;
 }
 
