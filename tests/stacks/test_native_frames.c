@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #if __has_attribute(noclone)
@@ -142,25 +141,6 @@ Test(native_frames, native_frames_are_walked_in_many_threads)
     for (int i = 0; i < 8; i++)
         pthread_join(threads[i], NULL);
     cr_assert_eq(walks, 8 * 2000);
-}
-
-Test(native_frames, a_native_walk_takes_little_time)
-{
-    struct timespec from, to;
-    double best = 1e9;
-
-    cr_assert(mv_native_start());
-    outermost(20);
-    for (int turn = 0; turn < 20; turn++) {
-        clock_gettime(CLOCK_MONOTONIC, &from);
-        for (int i = 0; i < 200; i++)
-            outermost(20);
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        double took =
-            ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / 200;
-        best = took < best ? took : best;
-    }
-    cr_log_info("%s: %.0f ns for %u frames", mv_native_unwinder(), best, count);
 }
 
 /* Each frame must equal that from the C library's own unwinder. */
