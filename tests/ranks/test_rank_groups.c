@@ -12,7 +12,7 @@ typedef enum { EXTRA, BATCH, LACK, LEAK, OOM, RESERVED, ORDER, FOREIGN, WAYS } w
 
 typedef struct {
     uint32_t stages;
-    mv_rank_grid grid; /* the layout of rank numbers; inner 0: in blocks */
+    mv_rank_grid grid; /* the layout of rank numbers; left out: in blocks */
     bool is_shuffled;  /* the names do not show the layout */
     bool is_noisy;     /* every rank's sizes are slightly different */
     bool is_cut;       /* recordings end after different numbers of allocations */
@@ -153,15 +153,13 @@ static void disturb(uint32_t number, way how)
 
 static uint32_t stage_of(uint32_t number)
 {
-    mv_rank_grid grid = j.plan.grid;
-
-    if (grid.inner == 0)
-        grid = (mv_rank_grid){j.plan.stages, j.count / j.plan.stages};
-    return number / grid.inner % j.plan.stages;
+    return number / j.plan.grid.inner % j.plan.stages;
 }
 
 static void make_job(uint32_t count, job_plan plan)
 {
+    if (plan.grid.inner == 0)
+        plan.grid = (mv_rank_grid){plan.stages, count / plan.stages};
     j.count = count;
     j.plan = plan;
     for (uint32_t i = 0; i < count; i++) {
@@ -191,13 +189,9 @@ static void make_job(uint32_t count, job_plan plan)
 /* Exactly the inserted ranks must be outliers. */
 static void expect_planted(const char *what)
 {
-    mv_rank_grid grid = j.plan.grid;
+    mv_rank_grid grid = j.plan.is_given ? j.plan.grid : (mv_rank_grid){0};
     bool is_found[MOST_RANKS] = {0};
 
-    if (!j.plan.is_given)
-        grid = (mv_rank_grid){0};
-    else if (grid.inner == 0)
-        grid = (mv_rank_grid){j.plan.stages, j.count / j.plan.stages};
     mvt_ok(mv_ranks_compare(mvt_memory(), j.ranks, j.count, grid, &j.found, mvt_err()));
     for (uint32_t i = 0; i < j.found.count; i++)
         is_found[j.found.outliers[i].rank] = true;

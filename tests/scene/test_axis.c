@@ -53,6 +53,17 @@ Test(axis, ticks_of_counts_are_round_at_any_length)
         }
 }
 
+/* A heap of the largest size that a file may contain. */
+static mvt_trace *largest_heap(void)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x100000);
+    mvt_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x200000, .stack = "f:a.py:1");
+    mvt_done(t);
+    return t;
+}
+
 LongTest(axis, axes_of_the_most_bytes_end)
 {
     static const char *const commands[] = {"trace_plot -o x.svg",
@@ -63,12 +74,7 @@ LongTest(axis, axes_of_the_most_bytes_end)
                                            "trace_plot --view state -o x.svg",
                                            "segment_plot -o x.png",
                                            "view --headless --shot x.png"};
-    /* A heap of the largest size that a file may contain. */
-    mvt_trace *t = mvt_new();
-    mvt_segment_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x100000);
-    mvt_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x200000, .stack = "f:a.py:1");
-    mvt_done(t);
-    const char *path = mvt_temp_file(mvt_pickle_bytes(t, false));
+    const char *path = mvt_temp_file(mvt_pickle_bytes(largest_heap(), false));
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run r = mvt_sh("ulimit -t 20; $MEMVIZ %s -q %s", commands[i], path);
@@ -77,14 +83,8 @@ LongTest(axis, axes_of_the_most_bytes_end)
 }
 
 /* The viewer, zoomed in to a few bytes at the top of this heap. */
-Test(axis, the_viewer_zooms_in_on_the_most_bytes)
+ViewTest(axis, the_viewer_zooms_in_on_the_most_bytes, mvt_view_of(largest_heap()))
 {
-    mvt_trace *t = mvt_new();
-
-    mvt_segment_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x100000);
-    mvt_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x200000, .stack = "f:a.py:1");
-    mvt_done(t);
-    mv_view *view = mvt_view_of(t);
     mvt_view_frame(view);
     for (int i = 0; i < 200; i++) {
         mv_view_input(

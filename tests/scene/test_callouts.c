@@ -13,6 +13,14 @@ static bool is_above(const void *picture, mv_box box)
     return box.y + box.h <= 150;
 }
 
+static mv_callouts callouts;
+static mv_box box; /* of the text that was placed last */
+
+static bool place(float x, float y)
+{
+    return mv_callouts_place(&callouts, plot, (mv_point){x, y}, size, is_above, NULL, &box);
+}
+
 static bool overlap(mv_box a, mv_box b)
 {
     return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
@@ -20,45 +28,32 @@ static bool overlap(mv_box a, mv_box b)
 
 Test(callouts, the_first_text_is_right_of_its_point)
 {
-    mv_callouts callouts = {0};
-    mv_box box;
-
-    cr_assert(mv_callouts_place(&callouts, plot, (mv_point){200, 100}, size, is_above, NULL, &box));
+    cr_assert(place(200, 100));
     cr_assert(box.x == 210 && box.y == 87 && box.w == 60 && box.h == 18);
 }
 
 Test(callouts, texts_at_the_right_edge_are_left_of_their_point)
 {
-    mv_callouts callouts = {0};
-    mv_box box;
-
-    cr_assert(mv_callouts_place(&callouts, plot, (mv_point){490, 100}, size, is_above, NULL, &box));
+    cr_assert(place(490, 100));
     cr_assert_eq(box.x, 420);
 }
 
 Test(callouts, texts_never_cover_named_shapes)
 {
-    mv_callouts callouts = {0};
-    mv_box box;
-
-    cr_assert(mv_callouts_place(&callouts, plot, (mv_point){200, 170}, size, is_above, NULL, &box));
+    cr_assert(place(200, 170));
     cr_assert(is_above(NULL, box));
-    cr_assert(mv_callouts_place(&callouts, plot, (mv_point){200, 245}, size, is_above, NULL, &box));
+    cr_assert(place(200, 245));
     cr_assert(is_above(NULL, box));
     cr_assert_leq(mv_callouts_distance(box, (mv_point){200, 245}), size.far);
-    cr_assert_not(
-        mv_callouts_place(&callouts, plot, (mv_point){200, 320}, size, is_above, NULL, &box),
-        "nothing above is near enough");
+    cr_assert_not(place(200, 320), "nothing above is near enough");
 }
 
 Test(callouts, texts_do_not_overlap_or_leave_the_plot)
 {
-    mv_callouts callouts = {0};
-    mv_box box;
     uint32_t placed = 0;
 
     mv_callouts_take(&callouts, (mv_box){200, 60, 100, 40});
-    while (mv_callouts_place(&callouts, plot, (mv_point){250, 120}, size, is_above, NULL, &box))
+    while (place(250, 120))
         placed++;
     cr_assert_geq(placed, 4);
     cr_assert_eq(callouts.count, placed + 1);
@@ -75,15 +70,12 @@ Test(callouts, texts_do_not_overlap_or_leave_the_plot)
  * the two. */
 Test(callouts, no_text_lies_on_a_line_to_another)
 {
-    mv_callouts callouts = {0};
-    mv_box box;
-
     mv_callouts_take(&callouts, (mv_box){210, 85, 80, 60});
-    cr_assert(mv_callouts_place(&callouts, plot, (mv_point){250, 120}, size, is_above, NULL, &box));
+    cr_assert(place(250, 120));
     cr_assert_eq(callouts.leader_count, 1);
     for (float x = 110; x < 480; x += 5)
         if (mv_callouts_is_free(&callouts, plot, (mv_box){x, 100, 1, 1}))
-            mv_callouts_place(&callouts, plot, (mv_point){x, 100}, size, is_above, NULL, &box);
+            place(x, 100);
     cr_assert_gt(callouts.count, 4);
     for (uint32_t i = 0; i < callouts.leader_count; i++)
         for (int at = 0; at <= 100; at++)
@@ -100,12 +92,11 @@ Test(callouts, no_text_lies_on_a_line_to_another)
 
 Test(callouts, the_number_of_texts_is_bounded)
 {
-    mv_callouts callouts = {.most = 3};
-    mv_box box;
     uint32_t placed = 0;
 
+    callouts.most = 3;
     for (float x = 110; x < 480; x += 10)
-        placed += mv_callouts_place(&callouts, plot, (mv_point){x, 60}, size, is_above, NULL, &box);
+        placed += place(x, 60);
     cr_assert_eq(placed, 3);
     callouts = (mv_callouts){0};
     for (uint32_t i = 0; i < 2 * MV_MOST_CALLOUTS; i++)

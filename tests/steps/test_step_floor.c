@@ -8,6 +8,7 @@ typedef struct {
     mvt_trace *t;
     mv_lives lives;
     mv_steps steps;
+    mv_floor floor;
 } run;
 
 enum { STEPS = 12, BLOCK = 4096 };
@@ -33,67 +34,64 @@ static void keep_four(mvt_trace *t, uint32_t step)
               .stack = step < 4 ? "append:a.py:5" : "replace:a.py:7");
 }
 
-static void make(run *r, keep_fn *keep, uint64_t noise)
+static run make(keep_fn *keep, uint64_t noise)
 {
-    r->t = mvt_new();
-    mvt_segment_alloc(r->t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:a.py:1");
+    run r = {.t = mvt_new()};
+    mv_arena *arena = mvt_arena(r.t);
+
+    mvt_segment_alloc(r.t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:a.py:1");
     for (uint32_t i = 0; i < STEPS; i++) {
-        mvt_annotate(r->t, "step", true, 0);
+        mvt_annotate(r.t, "step", true, 0);
         /* The block is held past the end of the step, so it is part of the next floor. */
-        mvt_alloc(r->t, .addr = 0x10000000 + (uint64_t)(i % 2) * 0x1000000,
+        mvt_alloc(r.t, .addr = 0x10000000 + (uint64_t)(i % 2) * 0x1000000,
                   .bytes = 102400 + noise * (i * 7 % 5), .stack = "work:a.py:3");
-        keep(r->t, i);
+        keep(r.t, i);
         if (i > 0)
-            mvt_free(r->t, .addr = 0x10000000 + (uint64_t)((i + 1) % 2) * 0x1000000);
+            mvt_free(r.t, .addr = 0x10000000 + (uint64_t)((i + 1) % 2) * 0x1000000);
     }
-    mvt_final_heap(r->t);
-    r->lives = mvt_lives(mvt_arena(r->t), mvt_done(r->t), 0);
-    mvt_ok(mv_steps_find(mvt_arena(r->t), mvt_done(r->t), &r->lives, &r->steps, mvt_err()));
-    cr_assert_eq(r->steps.count, STEPS);
+    mvt_final_heap(r.t);
+    r.lives = mvt_lives(arena, mvt_done(r.t), 0);
+    mvt_ok(mv_steps_find(arena, mvt_done(r.t), &r.lives, &r.steps, mvt_err()));
+    cr_assert_eq(r.steps.count, STEPS);
+    mvt_ok(mv_floor_find(arena, &r.lives, &r.steps, &r.floor, mvt_err()));
+    return r;
 }
 
 /* The blocks that `keep_all` and `keep_four` leave in each bin. */
-static mv_floor_proof prove(run *r, mv_floor *floor)
+static mv_floor_proof prove(const run *r)
 {
     uint64_t kept[STEPS + 1];
     mv_floor_proof proof;
 
     for (uint32_t b = 0; b <= STEPS; b++)
         kept[b] = b > 0 ? BLOCK : 0;
-    mvt_ok(mv_floor_find(mvt_arena(r->t), &r->lives, &r->steps, floor, mvt_err()));
-    cr_assert(mv_floor_prove(mvt_arena(r->t), floor, kept, 2, &proof));
+    cr_assert(mv_floor_prove(mvt_arena(r->t), &r->floor, kept, 2, &proof));
     return proof;
 }
 
 Test(floor, the_floor_rises_by_the_kept_bytes)
 {
-    mv_floor floor;
-    run r;
+    run r = make(keep_all, 0);
 
-    make(&r, keep_all, 0);
-    cr_expect_eq(prove(&r, &floor), MV_FLOOR_RISES);
-    cr_expect_eq(floor.bins, STEPS + 1);
+    cr_expect_eq(prove(&r), MV_FLOOR_RISES);
+    cr_expect_eq(r.floor.bins, STEPS + 1);
     for (uint32_t b = 3; b < STEPS; b++)
-        cr_expect_eq(floor.least[b] - floor.least[b - 1], BLOCK, "step %u", b);
-    cr_expect_gt(floor.most[5], floor.least[5]);
+        cr_expect_eq(r.floor.least[b] - r.floor.least[b - 1], BLOCK, "step %u", b);
+    cr_expect_gt(r.floor.most[5], r.floor.least[5]);
 }
 
 Test(floor, the_floor_stays_where_blocks_are_replaced)
 {
-    mv_floor floor;
-    run r;
+    run r = make(keep_four, 0);
 
-    make(&r, keep_four, 0);
-    cr_expect_eq(prove(&r, &floor), MV_FLOOR_STAYS);
+    cr_expect_eq(prove(&r), MV_FLOOR_STAYS);
 }
 
 Test(floor, a_noisy_floor_proves_nothing)
 {
-    mv_floor floor;
-    run r;
+    run r = make(keep_four, 1 << 20);
 
-    make(&r, keep_four, 1 << 20);
-    cr_expect_eq(prove(&r, &floor), MV_FLOOR_NOISY);
+    cr_expect_eq(prove(&r), MV_FLOOR_NOISY);
 }
 
 /* Each step keeps 1 KiB, and other memory falls by 192 KiB in most steps. If it comes back in the
@@ -116,25 +114,24 @@ Test(floor, falls_that_are_made_up_for_prove_nothing)
 }
 
 /* Returns whether the lines that keep blocks grow: bit 0 is append, bit 1 is replace. */
-static uint32_t grow_net(run *r)
+static uint32_t grow_net(keep_fn *keep)
 {
-    const mv_trace *trace = mvt_done(r->t);
-    const mv_alloc_lives *a = &r->lives.allocs;
+    run r = make(keep, 1 << 20);
+    const mv_trace *trace = mvt_done(r.t);
+    const mv_alloc_lives *a = &r.lives.allocs;
     mv_kept_block kept[STEPS];
     uint32_t count = 0, found = 0;
     uint8_t grows[16];
     mv_sites sites;
-    mv_floor floor;
 
     memset(grows, 1, sizeof grows);
-    mvt_ok(mv_sites_find(mvt_arena(r->t), trace, &sites, mvt_err()));
+    mvt_ok(mv_sites_find(mvt_arena(r.t), trace, &sites, mvt_err()));
     cr_assert_leq(sites.count, 16);
-    mvt_ok(mv_floor_find(mvt_arena(r->t), &r->lives, &r->steps, &floor, mvt_err()));
     for (uint32_t i = 0; i < a->count; i++)
         if (a->block[i] == BLOCK && a->freed[i] == MV_NEVER)
-            kept[count++] = (mv_kept_block){i, mv_steps_bin(&r->steps, a->birth[i]),
+            kept[count++] = (mv_kept_block){i, mv_steps_bin(&r.steps, a->birth[i]),
                                             mv_site_of(&sites, a->stack[i]), BLOCK};
-    cr_assert(mv_net_growth(mvt_arena(r->t), &r->lives, &sites, &floor, kept, count, 2, grows));
+    cr_assert(mv_net_growth(mvt_arena(r.t), &r.lives, &sites, &r.floor, kept, count, 2, grows));
     for (uint32_t i = 0; i < count; i++) {
         mv_stack_id stack = a->stack[kept[i].row];
         uint32_t frames;
@@ -148,18 +145,12 @@ static uint32_t grow_net(run *r)
 
 Test(net_growth, memory_that_is_not_freed_grows)
 {
-    run r;
-
-    make(&r, keep_all, 1 << 20);
-    cr_expect_eq(grow_net(&r), 1);
+    cr_expect_eq(grow_net(keep_all), 1);
 }
 
 Test(net_growth, blocks_that_another_line_frees_do_not_grow)
 {
-    run r;
-
-    make(&r, keep_four, 1 << 20);
-    cr_expect_eq(grow_net(&r), 0);
+    cr_expect_eq(grow_net(keep_four), 0);
 }
 
 /* Each step drops the block from two steps ago, except every third step. In two of three bins a
@@ -173,10 +164,7 @@ static void keep_a_third(mvt_trace *t, uint32_t step)
 
 Test(net_growth, a_part_kept_next_to_temporary_blocks_grows)
 {
-    run r;
-
-    make(&r, keep_a_third, 1 << 20);
-    cr_expect_eq(grow_net(&r), 1);
+    cr_expect_eq(grow_net(keep_a_third), 1);
 }
 
 /* A cache of four in one line: full from the fifth step on. */
@@ -189,23 +177,27 @@ static void keep_four_of_one_line(mvt_trace *t, uint32_t step)
 
 Test(net_growth, a_full_cache_does_not_grow)
 {
-    run r;
+    cr_expect_eq(grow_net(keep_four_of_one_line), 0);
+}
 
-    make(&r, keep_four_of_one_line, 1 << 20);
-    cr_expect_eq(grow_net(&r), 0);
+static bool trend_of(uint64_t *least, uint32_t bins)
+{
+    mv_floor floor = {.bins = bins, .least = least};
+    bool found, plainly;
+
+    cr_assert(mv_floor_trend(mvt_memory(), &floor, 0, &found, &plainly));
+    return found;
 }
 
 /* A floor drawn as text, with one digit per bin. The last digit is the part after the last mark. */
 static bool rises(const char *drawn)
 {
     uint64_t least[64];
-    mv_floor floor = {.bins = (uint32_t)strlen(drawn), .least = least};
-    bool found, plainly;
+    uint32_t bins = (uint32_t)strlen(drawn);
 
-    for (uint32_t b = 0; b < floor.bins; b++)
+    for (uint32_t b = 0; b < bins; b++)
         least[b] = (uint64_t)(drawn[b] - '0');
-    cr_assert(mv_floor_trend(mvt_memory(), &floor, 0, &found, &plainly));
-    return found;
+    return trend_of(least, bins);
 }
 
 Test(floor_trend, a_trend_rises_to_the_end)
@@ -237,14 +229,12 @@ Test(floor_trend, a_trend_has_an_end)
 static bool stairs_rise(uint32_t period, uint32_t stairs, uint32_t rest)
 {
     uint64_t least[128];
-    mv_floor floor = {.bins = period * stairs + rest + 1, .least = least};
-    bool found, plainly;
+    uint32_t bins = period * stairs + rest + 1;
 
-    cr_assert_leq(floor.bins, 128);
-    for (uint32_t b = 0; b < floor.bins; b++)
+    cr_assert_leq(bins, 128);
+    for (uint32_t b = 0; b < bins; b++)
         least[b] = b / period < stairs ? b / period : stairs;
-    cr_assert(mv_floor_trend(mvt_memory(), &floor, 0, &found, &plainly));
-    return found;
+    return trend_of(least, bins);
 }
 
 /* Wherever the recording ends, nothing rises within a pause. */

@@ -4,14 +4,19 @@
 
 #include "analyze/code/culprit.h"
 
-static mv_steps steps_of(mvt_trace *t)
+static mv_steps steps_of_device(mvt_trace *t, uint32_t device)
 {
     const mv_trace *trace = mvt_done(t);
     mv_steps steps;
-    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, device);
 
     mvt_ok(mv_steps_find(mvt_arena(t), trace, &lives, &steps, mvt_err()));
     return steps;
+}
+
+static mv_steps steps_of(mvt_trace *t)
+{
+    return steps_of_device(t, 0);
 }
 
 static void expect_steps(mvt_trace *t, mv_steps_source source, uint32_t count)
@@ -465,16 +470,6 @@ static void mirror(mvt_trace *t, int step)
         mvt_alloc(t, .device = 1, .addr = addr, .bytes = 4096, .stack = "mirror:a.py:30");
 }
 
-static mv_steps steps_of_second(mvt_trace *t)
-{
-    const mv_trace *trace = mvt_done(t);
-    mv_lives lives = mvt_lives(mvt_arena(t), trace, 1);
-    mv_steps steps;
-
-    mvt_ok(mv_steps_find(mvt_arena(t), trace, &lives, &steps, mvt_err()));
-    return steps;
-}
-
 /* Device 1 only receives a copy in every third step of device 0. */
 Test(steps, a_device_without_ranges_has_all_marks_of_the_others)
 {
@@ -488,7 +483,7 @@ Test(steps, a_device_without_ranges_has_all_marks_of_the_others)
         mirror(t, i);
     }
     expect_steps(t, MV_STEPS_ANNOTATION, 30);
-    mv_steps s = steps_of_second(t);
+    mv_steps s = steps_of_device(t, 1);
     cr_expect_eq(s.source, MV_STEPS_ANNOTATION);
     cr_expect_eq(s.count, 30);
 }

@@ -16,14 +16,18 @@ static const char *const names[] = {
     "frag_varying_batch"};
 enum { NAMES = sizeof names / sizeof *names };
 
-static mv_view *pair(const char *shown, const char *other)
+/* Opens the file, and compares the view's device with the file's. */
+static mv_view *compare_with(mv_view *view, const char *path)
 {
-    mv_view *view = mvt_view(shown);
-
-    mvt_view_open(view, mvt_snapshot(other));
+    mvt_view_open(view, path);
     mv_view_write(view)->other_file = 1;
     mv_view_write(view)->other_device = 0;
     return view;
+}
+
+static mv_view *pair(const char *shown, const char *other)
+{
+    return compare_with(mvt_view(shown), mvt_snapshot(other));
 }
 
 /* Returns the topmost line in the colour of the compared curve. */
@@ -145,11 +149,8 @@ static mvt_trace *stepping(uint32_t steps, uint32_t step, int64_t begin, int64_t
 
 static mv_view *stepping_pair(mvt_trace *a, mvt_trace *b)
 {
-    mv_view *view = mvt_view_of(a);
+    mv_view *view = compare_with(mvt_view_of(a), mvt_temp_file(mvt_snapshot_bytes(b)));
 
-    mvt_view_open(view, mvt_temp_file(mvt_snapshot_bytes(b)));
-    mv_view_write(view)->other_file = 1;
-    mv_view_write(view)->other_device = 0;
     mvt_view_frame(view);
     return view;
 }

@@ -6,13 +6,12 @@
 static void check_cursor(mv_view *view, uint32_t event)
 {
     const mv_lives *lives = &mv_view_device(view)->lives;
-    uint64_t bytes = 0;
+    char size[MV_SIZE_TEXT], text[64];
+    uint64_t want = 0;
+
     for (uint32_t i = 0; i < lives->allocs.count; i++)
         if (mv_alloc_is_active(lives, i, event))
-            bytes += lives->allocs.requested[i];
-    uint64_t want = bytes;
-    char size[MV_SIZE_TEXT], text[64];
-
+            want += lives->allocs.requested[i];
     mv_view_move_cursor(view, event);
     mvt_view_frame(view);
     cr_assert_eq(view->requested, want, "event %u", event);

@@ -120,14 +120,6 @@ Test(top, a_block_from_before_the_first_event_has_a_least_age)
     cr_expect_not(top.lines[1].is_least_age);
 }
 
-static mv_lives random_lives(uint64_t seed)
-{
-
-    mv_lives lives =
-        mvt_random_lives(mvt_memory(), (mvt_lives_opts){.seed = seed, .most_events = 60});
-    return lives;
-}
-
 /* Every byte must belong to one line, however old it is, and growth must be the difference of two
  * totals. */
 static void check_sums(const mv_trace *trace, const mv_lives *lives)
@@ -165,7 +157,8 @@ Test(top, every_byte_of_random_lives_belongs_to_a_line)
     static const mv_trace none;
 
     for (uint64_t seed = 0; seed < 200; seed++) {
-        mv_lives lives = random_lives(seed);
+        mv_lives lives =
+            mvt_random_lives(mvt_memory(), (mvt_lives_opts){.seed = seed, .most_events = 60});
         for (uint32_t i = 0; i < lives.allocs.count; i++)
             lives.allocs.stack[i] = MV_NO_STACK;
         check_sums(&none, &lives);

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -110,10 +111,8 @@ static void expect_requests(const char *name)
 
     if (!stats || !cJSON_GetObjectItemCaseSensitive(stats, "num_ooms"))
         return;
-    const cJSON *device = cJSON_GetArrayItem(
-        cJSON_GetObjectItemCaseSensitive(
-            mvt_json(0, "$MEMVIZ stats --json $SNAPS/%s.pickle*", name), "devices"),
-        0);
+    const cJSON *device =
+        mvt_member(mvt_json(0, "$MEMVIZ stats --json $SNAPS/%s.pickle*", name), "devices.0");
     if (strcmp(mvt_json_text(device, "history"), "complete") != 0)
         return;
     cr_expect_eq(mvt_json_number(device, "failed"), mvt_json_number(stats, "num_ooms"), "%s", name);
@@ -145,13 +144,13 @@ Test(totals, series_passes_through_every_step_that_was_measured)
         mvt_ok(mv_totals_series(arena, &lives, &series, mvt_err()));
         /* `marks` are memory_allocated() and memory_reserved() after each step. Each pair must
          * occur in the series, in that order. Figures from before the first event do not count. */
-        const cJSON *marks = cJSON_GetObjectItemCaseSensitive(truth, "marks"), *mark;
+        const cJSON *marks = mvt_member(truth, "marks"), *mark;
         uint32_t at = 0;
         cr_assert_gt(cJSON_GetArraySize(marks), 3);
         cJSON_ArrayForEach(mark, marks) {
-            const char *label = cJSON_GetObjectItemCaseSensitive(mark, "label")->valuestring;
-            double allocated = cJSON_GetObjectItemCaseSensitive(mark, "allocated")->valuedouble;
-            double reserved = cJSON_GetObjectItemCaseSensitive(mark, "reserved")->valuedouble;
+            const char *label = mvt_json_text(mark, "label");
+            double allocated = mvt_json_number(mark, "allocated");
+            double reserved = mvt_json_number(mark, "reserved");
             if (strcmp(label, "start") == 0)
                 continue;
             while (at < series.count && (series.allocated[at] != (uint64_t)allocated ||
@@ -170,6 +169,20 @@ static void raise(uint64_t level, uint32_t event, uint64_t *peak, uint32_t *at)
     }
 }
 
+static mv_peak true_peak(const mvt_heap_truth *truth)
+{
+    mv_peak peak = {truth->before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
+
+    for (uint32_t i = 0; i < truth->events; i++) {
+        const mv_levels *now = &truth->levels[i];
+        raise(now->allocated, i, &peak.bytes.allocated, &peak.allocated_event);
+        raise(now->active, i, &peak.bytes.active, &peak.active_event);
+        raise(now->requested, i, &peak.bytes.requested, &peak.requested_event);
+        raise(now->reserved, i, &peak.bytes.reserved, &peak.reserved_event);
+    }
+    return peak;
+}
+
 static void check_random(mvt_heap_opts opts)
 {
     mvt_trace *t = mvt_new();
@@ -183,14 +196,7 @@ static void check_random(mvt_heap_opts opts)
     mvt_ok(mv_totals_find(mvt_arena(t), trace, &lives, &totals, mvt_err()));
     mvt_ok(mv_totals_series(mvt_arena(t), &lives, &series, mvt_err()));
     snprintf(what, sizeof what, "seed %u", opts.seed);
-    mv_peak peak = {truth.before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
-    for (uint32_t i = 0; i < truth.events; i++) {
-        const mv_levels *now = &truth.levels[i];
-        raise(now->allocated, i, &peak.bytes.allocated, &peak.allocated_event);
-        raise(now->active, i, &peak.bytes.active, &peak.active_event);
-        raise(now->requested, i, &peak.bytes.requested, &peak.requested_event);
-        raise(now->reserved, i, &peak.bytes.reserved, &peak.reserved_event);
-    }
+    mv_peak peak = true_peak(&truth);
     expect_same_levels(&totals.peak.bytes, &peak.bytes, what);
     cr_expect_eq(totals.peak.allocated_event, peak.allocated_event, "%s", what);
     cr_expect_eq(totals.peak.active_event, peak.active_event, "%s", what);
@@ -260,18 +266,11 @@ static void expect_bound(uint64_t figure, mv_bound bound, uint64_t truth, const 
 
 static void expect_bounds(const mv_trace *trace, const mvt_heap_truth *truth, const char *what)
 {
-    mv_levels most = truth->before;
+    mv_levels most = true_peak(truth).bytes;
     mv_totals totals;
     mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
 
     mvt_ok(mv_totals_find(mvt_memory(), trace, &lives, &totals, mvt_err()));
-    for (uint32_t i = 0; i < truth->events; i++) {
-        const mv_levels *now = &truth->levels[i];
-        most.allocated = now->allocated > most.allocated ? now->allocated : most.allocated;
-        most.active = now->active > most.active ? now->active : most.active;
-        most.requested = now->requested > most.requested ? now->requested : most.requested;
-        most.reserved = now->reserved > most.reserved ? now->reserved : most.reserved;
-    }
     expect_bound(totals.peak.bytes.allocated, totals.audit.peak.allocated, most.allocated, what,
                  "allocated");
     expect_bound(totals.peak.bytes.active, totals.audit.peak.active, most.active, what, "active");
@@ -355,7 +354,7 @@ Test(totals, deferred_free_ends_allocated_before_active_and_requested)
     mvt_trace *t = small_segment();
 
     mvt_alloc(t, .addr = 0x200000, .bytes = 1000);
-    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x200000});
+    mvt_free_requested(t, .addr = 0x200000);
     mvt_alloc(t, .addr = 0x200400, .bytes = 600);
     mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20, .small = true);
     mvt_block(t, .bytes = 1024, .requested = 1000, .state = MV_BLOCK_PENDING_FREE);
@@ -383,11 +382,11 @@ static result waiting_beside_another(unsigned kept)
 
     mvt_alloc(t, .addr = 0x200000, .bytes = 1024);
     if (kept & KEPT_REQUESTED)
-        mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x200000});
+        mvt_free_requested(t, .addr = 0x200000);
     mvt_segment_alloc(t, .addr = 0x800000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x800000, .bytes = 512);
     if (kept & KEPT_COMPLETED)
-        mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x200000});
+        mvt_free_completed(t, .addr = 0x200000);
     mvt_alloc(t, .addr = 0x800200, .bytes = 512);
     mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20, .small = true);
     mvt_block(t, .bytes = 2 << 20);
@@ -398,52 +397,35 @@ static result waiting_beside_another(unsigned kept)
     return totals_of(t);
 }
 
-Test(totals, both_frees_make_every_peak_exact)
+/* The true peaks are 1,024 bytes allocated, and 1,536 bytes active and requested. */
+Test(totals, frees_that_are_missing_make_peaks_bounds)
 {
-    result r = waiting_beside_another(KEPT_REQUESTED | KEPT_COMPLETED);
+    static const struct {
+        unsigned kept;
+        uint64_t allocated, active;
+        mv_bound of_allocated, of_others; /* active and requested */
+        const char *note;
+    } all[] = {
+        {KEPT_REQUESTED | KEPT_COMPLETED, 1024, 1536, MV_BOUND_EXACT, MV_BOUND_EXACT, NULL},
+        {KEPT_COMPLETED, 1536, 1536, MV_BOUND_MOST, MV_BOUND_EXACT, "has no free_requested"},
+        {KEPT_REQUESTED, 1024, 1024, MV_BOUND_EXACT, MV_BOUND_LEAST, "has no free_completed"},
+        {0, 1536, 1536, MV_BOUND_ABOUT, MV_BOUND_ABOUT, ""},
+    };
 
-    cr_expect_eq(r.totals.peak.bytes.allocated, 1024);
-    cr_expect_eq(r.totals.peak.bytes.active, 1536);
-    cr_expect(r.totals.audit.exact);
-}
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        result r = waiting_beside_another(all[i].kept);
+        const mv_audit *audit = &r.totals.audit;
 
-Test(totals, without_free_requested_allocated_is_an_upper_bound)
-{
-    result r = waiting_beside_another(KEPT_COMPLETED);
-
-    cr_expect_eq(r.totals.peak.bytes.allocated, 1536);
-    cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_MOST);
-    cr_expect_eq(r.totals.peak.bytes.active, 1536);
-    cr_expect_eq(r.totals.audit.peak.active, MV_BOUND_EXACT);
-    cr_expect_eq(r.totals.audit.peak.requested, MV_BOUND_EXACT);
-    cr_expect(!r.totals.audit.exact);
-    cr_assert_eq(r.totals.audit.count, 1);
-    cr_expect(strstr(r.totals.audit.notes[0], "has no free_requested"));
-}
-
-Test(totals, without_free_completed_active_and_requested_are_lower_bounds)
-{
-    result r = waiting_beside_another(KEPT_REQUESTED);
-
-    cr_expect_eq(r.totals.peak.bytes.allocated, 1024);
-    cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_EXACT);
-    cr_expect_eq(r.totals.peak.bytes.active, 1024);
-    cr_expect_eq(r.totals.audit.peak.active, MV_BOUND_LEAST);
-    cr_expect_eq(r.totals.audit.peak.requested, MV_BOUND_LEAST);
-    cr_expect(!r.totals.audit.exact);
-    cr_assert_eq(r.totals.audit.count, 1);
-    cr_expect(strstr(r.totals.audit.notes[0], "has no free_completed"));
-}
-
-/* The true peaks are 1,024 bytes allocated and 1,536 bytes requested; here both are 1,536. */
-Test(totals, without_frees_no_peak_is_a_lower_bound)
-{
-    result r = waiting_beside_another(0);
-
-    cr_expect_eq(r.totals.peak.bytes.allocated, 1536);
-    cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_ABOUT);
-    cr_expect_eq(r.totals.audit.peak.requested, MV_BOUND_ABOUT);
-    cr_expect_eq(r.totals.audit.residual, 0);
+        cr_expect_eq(r.totals.peak.bytes.allocated, all[i].allocated, "%u", i);
+        cr_expect_eq(r.totals.peak.bytes.active, all[i].active, "%u", i);
+        cr_expect_eq(audit->peak.allocated, all[i].of_allocated, "%u", i);
+        cr_expect_eq(audit->peak.active, all[i].of_others, "%u", i);
+        cr_expect_eq(audit->peak.requested, all[i].of_others, "%u", i);
+        cr_expect_eq(audit->residual, 0, "%u", i);
+        cr_expect_eq(audit->exact, all[i].note == NULL, "%u", i);
+        if (all[i].note)
+            cr_expect(audit->count == 1 && strstr(audit->notes[0], all[i].note), "%u", i);
+    }
 }
 
 /* Event 0 completes an earlier free request. The run never exceeded 4 MiB: b was allocated while
@@ -452,7 +434,7 @@ Test(totals, a_free_that_the_first_event_completes_was_requested_before)
 {
     mvt_trace *t = mvt_new();
 
-    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x2000000, .bytes = 4 << 20});
+    mvt_free_completed(t, .addr = 0x2000000, .bytes = 4 << 20);
     mvt_alloc(t, .addr = 0x2000000, .bytes = 1 << 20);
     mvt_free(t, .addr = 0x2000000);
     mvt_segment(t, .addr = 0x2000000, .bytes = 20 << 20);
@@ -490,10 +472,10 @@ static result ended_segments(bool is_shown)
         mvt_free(t, .addr = 0x800000, .bytes = 512);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_free(t, .addr = 0x200000);
-    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x200000, .bytes = 2 << 20});
+    mvt_segment_free(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x800000, .bytes = 512);
     mvt_free(t, .addr = 0x800000);
-    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x800000, .bytes = 2 << 20});
+    mvt_segment_free(t, .addr = 0x800000, .bytes = 2 << 20);
     return totals_of(t);
 }
 
@@ -554,16 +536,14 @@ Test(totals, without_a_final_heap_the_current_figures_come_from_the_events)
 /* A file without the key differs from a file with an empty heap, even after conversion. */
 Test(totals, a_missing_final_heap_stays_missing_in_other_formats)
 {
-    static const char *const as[] = {"msgpack", "bin"};
+    static const mvt_expected_run all[] = {{"f.msgpack", 0, "the file has no final heap", ""},
+                                           {NULL, 0, "now 4 segments, 2 allocations", NULL},
+                                           {"f.bin", 0, "the file has no final heap", ""},
+                                           {NULL, 0, "now 4 segments, 2 allocations", NULL}};
 
-    for (unsigned i = 0; i < sizeof as / sizeof *as; i++) {
-        mvt_run r =
-            mvt_sh("f=$(mktemp -u).%s; $MEMVIZ convert -q "
-                   "$SNAPS/../skipped/no_final_heap.pickle -o $f && $MEMVIZ stats $f; rm $f",
-                   as[i]);
-        cr_expect(strstr(r.out, "the file has no final heap"), "%s: %s", as[i], r.out);
-        cr_expect(strstr(r.out, "now 4 segments, 2 allocations"), "%s: %s", as[i], r.out);
-    }
+    MVT_EXPECT_RUNS("f=%s; $MEMVIZ convert -q $SNAPS/../skipped/no_final_heap.pickle -o $f && "
+                    "$MEMVIZ stats $f",
+                    all);
 }
 
 Test(totals, private_pools_have_separate_rows)
@@ -598,7 +578,7 @@ Test(totals, pools_missing_from_the_file_are_unknown)
         mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
         mvt_alloc(t, .addr = 0x200000, .bytes = 512);
         mvt_free(t, .addr = 0x200000);
-        mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x200000, .bytes = 2 << 20});
+        mvt_segment_free(t, .addr = 0x200000, .bytes = 2 << 20);
         mvt_segment_alloc(t, .addr = 0x600000, .bytes = 2 << 20);
         mvt_alloc(t, .addr = 0x600000, .bytes = 1024);
         if (has_pools) {

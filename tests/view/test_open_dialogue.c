@@ -9,14 +9,16 @@
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 
-/* A folder with two snapshots (a older than b), one other file, a hidden one and a folder with one.
- */
-static const char *make_folder(void)
+static const char *folder;
+
+/* A view of the files on disk. Makes a folder with two snapshots (a older than b), one other file, a
+ * hidden one and a folder with one. */
+static mv_view *view_of_folder(void)
 {
-    const char *folder = mvt_temp_folder();
     static const char *const names[] = {"a.pickle", "b.pickle", "notes.txt", ".hidden.pickle",
                                         "runs/gpt_long_name.pickle"};
 
+    folder = mvt_temp_folder();
     cr_assert_eq(mkdir(mvt_format("%s/runs", folder), 0700), 0);
     for (int i = 0; i < 5; i++) {
         const char *path = mvt_format("%s/%s", folder, names[i]);
@@ -24,7 +26,7 @@ static const char *make_folder(void)
         utime(path, &(struct utimbuf){1000000 + i * 1000, 1000000 + i * 1000});
     }
     setenv("XDG_CACHE_HOME", folder, 1);
-    return folder;
+    return mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
 }
 
 static const char *name_of(const mv_view *view, uint32_t row)
@@ -36,10 +38,8 @@ static const char *name_of(const mv_view *view, uint32_t row)
                                    : "..";
 }
 
-Test(open_dialogue, lists_snapshots_first_and_goes_into_folders)
+ViewTest(open_dialogue, lists_snapshots_first_and_goes_into_folders, view_of_folder())
 {
-    const char *folder = make_folder();
-    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
     static const char *const expected[] = {"..", "b.pickle", "a.pickle", "runs", "notes.txt"};
 
     mv_view_do(view, MV_DO_open_file, 0);
@@ -67,11 +67,8 @@ Test(open_dialogue, lists_snapshots_first_and_goes_into_folders)
 }
 
 /* The most recently saved file comes first, and its row describes it. */
-Test(open_dialogue, sessions_are_marked)
+ViewTest(open_dialogue, sessions_are_marked, view_of_folder())
 {
-    const char *folder = make_folder();
-    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
-
     cr_assert_eq(system(mvt_format("touch -d '2999-01-01' %s/a.pickle.session", folder)), 0);
     mv_view_do(view, MV_DO_open_file, 0);
     mvt_view_type(view, folder);
@@ -81,11 +78,8 @@ Test(open_dialogue, sessions_are_marked)
     cr_assert(mvt_scene_says(mvt_view_frame(view), "session"));
 }
 
-Test(open_dialogue, tab_completes_and_rows_are_clicked)
+ViewTest(open_dialogue, tab_completes_and_rows_are_clicked, view_of_folder())
 {
-    const char *folder = make_folder();
-    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
-
     mv_view_do(view, MV_DO_open_file, 0);
     mvt_view_type(view, mvt_format("%s/r", folder));
     mvt_view_key(view, MV_KEY_TAB, 0);
@@ -103,10 +97,8 @@ Test(open_dialogue, tab_completes_and_rows_are_clicked)
 }
 
 /* Two files with the same name used to look alike in the toolbar and in the list of bookmarks. */
-Test(open_dialogue, files_of_one_name_are_distinguished)
+ViewTest(open_dialogue, files_of_one_name_are_distinguished, view_of_folder())
 {
-    const char *folder = make_folder();
-    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
     static const char *const files[] = {"a.pickle", "runs/a.pickle"};
 
     cr_assert_eq(system(mvt_format("cp %s/a.pickle %s/runs/", folder, folder)), 0);
@@ -122,10 +114,8 @@ Test(open_dialogue, files_of_one_name_are_distinguished)
 
 /* The most recent file comes first, each file is listed once, there are at most twenty, and only
  * the user can read the list. */
-Test(open_dialogue, recent_files)
+ViewTest(open_dialogue, recent_files, view_of_folder())
 {
-    const char *folder = make_folder();
-    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
     struct stat st;
 
     const char *path = mvt_format("%s/a.pickle", folder);
@@ -156,11 +146,8 @@ Test(open_dialogue, recent_files)
 }
 
 /* As on a full disk: the old list stays, and one line says so. */
-Test(open_dialogue, recent_files_on_a_full_disk)
+ViewTest(open_dialogue, recent_files_on_a_full_disk, view_of_folder())
 {
-    const char *folder = make_folder();
-    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
-
     mvt_view_open(view, mvt_format("%s/a.pickle", folder));
     signal(SIGXFSZ, SIG_IGN);
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){20, 20}), 0);

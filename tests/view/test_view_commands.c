@@ -94,7 +94,6 @@ ViewTest(view_commands, unavailable_commands_give_the_reason, mvt_view_new(&(mv_
     }
 }
 
-/* Runs every enabled command, one after the other, on a real trace. Nothing may break. */
 ViewTest(view_commands, segments_have_no_other_colours, mvt_view("mlp_train"))
 {
     cr_expect(mv_view_command_is_enabled(view, MV_DO_colour_menu));
@@ -104,6 +103,7 @@ ViewTest(view_commands, segments_have_no_other_colours, mvt_view("mlp_train"))
     cr_expect(strstr(view->message, "how full they are"), "%s", view->message);
 }
 
+/* Runs every enabled command, one after the other, on a real trace. Nothing may break. */
 LongTest(view_commands, all_run)
 {
     mv_view *view = mvt_view("gpt_train");

@@ -263,53 +263,53 @@ static void check_rows(mv_view *view, const char *name)
                       level_of(view), parts[i]);
 }
 
-static const char *const with_calls[] = {"train", "pinned_leak", "cupy_leak", "heap_pool",
-                                         "loader"};
-
-/* False: the level contains no calls. */
-static bool show_level_of_calls(mv_view *view, uint32_t level)
+/* Calls `check` with each level that contains calls. */
+static void each_level_of_calls(void (*check)(mv_view *view, const char *name))
 {
-    mv_view_do(view, MV_DO_level, level);
-    mvt_view_frame(view);
-    return mv_view_device(view) && mv_view_device(view)->calls > 0;
+    static const char *const names[] = {"train", "pinned_leak", "cupy_leak", "heap_pool", "loader"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_view *view = mvt_view_at_level(names[i], NULL);
+        for (uint32_t k = 0; k < mv_view_levels(view)->count; k++) {
+            mv_view_do(view, MV_DO_level, k);
+            mvt_view_frame(view);
+            if (mv_view_device(view) && mv_view_device(view)->calls > 0)
+                check(view, names[i]);
+        }
+        mvt_end_now(view);
+    }
+}
+
+static void check_all_rows(mv_view *view, const char *name)
+{
+    mv_view_write(view)->main = MV_MAIN_STATE;
+    mv_view_do(view, MV_DO_show_tables, 0);
+    mvt_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
+    check_rows(view, name);
+    for (uint32_t room = 0; room < 3; room++) {
+        mvt_view_do(view, room ? MV_DO_event_on : MV_DO_peak, 0);
+        check_rows(view, name);
+    }
 }
 
 LongTest(view_levels, a_call_is_one_row)
 {
-    for (size_t i = 0; i < sizeof with_calls / sizeof *with_calls; i++) {
-        mv_view *view = mvt_view_at_level(with_calls[i], NULL);
-        for (uint32_t k = 0; k < mv_view_levels(view)->count; k++) {
-            if (!show_level_of_calls(view, k))
-                continue;
-            mv_view_write(view)->main = MV_MAIN_STATE;
-            mv_view_do(view, MV_DO_show_tables, 0);
-            mvt_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
-            check_rows(view, with_calls[i]);
-            for (uint32_t room = 0; room < 3; room++) {
-                mvt_view_do(view, room ? MV_DO_event_on : MV_DO_peak, 0);
-                check_rows(view, with_calls[i]);
-            }
-        }
-        mvt_end_now(view);
-    }
+    each_level_of_calls(check_all_rows);
+}
+
+static void check_moments_and_state(mv_view *view, const char *name)
+{
+    check_moments(view, name);
+    mv_view_write(view)->main = MV_MAIN_STATE;
+    mvt_view_do(view, MV_DO_peak, 0);
+    cr_expect_not(mvt_scene_says(&view->ui.scene, "large pool"), "%s", name);
+    cr_expect_not(mvt_scene_says(&view->ui.scene, "default stream"), "%s", name);
+    mv_view_write(view)->main = MV_MAIN_TIMELINE;
 }
 
 LongTest(view_levels, calls_are_moments)
 {
-    for (size_t i = 0; i < sizeof with_calls / sizeof *with_calls; i++) {
-        mv_view *view = mvt_view_at_level(with_calls[i], NULL);
-        for (uint32_t k = 0; k < mv_view_levels(view)->count; k++) {
-            if (!show_level_of_calls(view, k))
-                continue;
-            check_moments(view, with_calls[i]);
-            mv_view_write(view)->main = MV_MAIN_STATE;
-            mvt_view_do(view, MV_DO_peak, 0);
-            cr_expect_not(mvt_scene_says(&view->ui.scene, "large pool"), "%s", with_calls[i]);
-            cr_expect_not(mvt_scene_says(&view->ui.scene, "default stream"), "%s", with_calls[i]);
-            mv_view_write(view)->main = MV_MAIN_TIMELINE;
-        }
-        mvt_end_now(view);
-    }
+    each_level_of_calls(check_moments_and_state);
 }
 
 /* A moment must have the same time, whichever level is shown. */

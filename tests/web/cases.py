@@ -72,6 +72,12 @@ class Bench:
         self.pages.append(page)
         return page
 
+    def showing(self, *names):
+        """A page that shows these snapshots."""
+        page = self.open()
+        self.load(page, [self.snapshot(name) for name in names])
+        return page
+
     def load(self, page, paths, seconds=PATIENCE_S):
         """Chooses files, and waits until all of them are shown or refused."""
         # A viewer without an open file forgets files that failed.
@@ -270,8 +276,7 @@ def formats(bench):
 
 
 def test_a_screen_reader_gets_rows_legend_and_tabs(bench):
-    page = bench.open()
-    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    page = bench.showing("leak_in_training.pickle")
     texts = "[...byId('spoken_%s').children].map(part => part.textContent)"
     page.wait("byId('spoken_row').textContent.includes('LEAK')")
     assert any(text.startswith("LEAK, train.py:62 forward, 2.00 MiB a step") for text in page.evaluate(texts % "row"))
@@ -380,8 +385,7 @@ def test_pages_from_a_page_have_nothing_of_the_snapshot_in_it(bench):
 
 
 def test_every_pane_opens_by_its_key_and_the_picture_can_be_moved(bench):
-    page = bench.open()
-    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    page = bench.showing("leak_in_training.pickle")
     last = bench.picture(page)
     seen = {last}
     for key in ("2", "3", "9", "1", "4", "5", "6", "7"):
@@ -395,8 +399,7 @@ def test_every_pane_opens_by_its_key_and_the_picture_can_be_moved(bench):
 
 
 def test_a_search_is_typed(bench):
-    page = bench.open()
-    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    page = bench.showing("leak_in_training.pickle")
     page.key("/")
     page.wait("viewer.state.wantsText")
     bench.changes(page, lambda: page.type("size>1M"))
@@ -499,8 +502,7 @@ def test_reports_are_the_text_of_the_program_and_its_json(bench):
 
 
 def test_reports_are_of_the_file_that_has_the_name_now(bench):
-    page = bench.open()
-    bench.load(page, [bench.snapshot("leak_in_training.pickle"), bench.snapshot("oom.pickle")])
+    page = bench.showing("leak_in_training.pickle", "oom.pickle")
     said = page.evaluate("Promise.all(files.map(({number, blob}) => run(['stats', '--json', 'x'], [{number, name: 'x', blob}])))"
                          ".then(all => all.map(one => new TextDecoder().decode(one.out)))")
     want = [json.loads(bench.run("stats", "--json", name, folder=bench.snapshots)) for name in ("leak_in_training.pickle", "oom.pickle")]
@@ -518,8 +520,7 @@ def test_the_text_of_an_error_is_pasted(bench):
 
 
 def test_a_report_is_shown_while_its_json_is_saved(bench):
-    page = bench.open()
-    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    page = bench.showing("leak_in_training.pickle")
     bench.report(page, "leaks")
     page.evaluate("byId('report').value = 'peak', showReport(), saveJson(), 0")
     json.loads(page.downloaded("leak_in_training.pickle.peak.json"))
@@ -534,8 +535,7 @@ def test_a_viewer_that_cannot_start_is_not_started_again_and_again(bench):
 
 
 def test_paper_has_the_picture_and_the_report(bench):
-    page = bench.open()
-    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    page = bench.showing("leak_in_training.pickle")
     text = bench.report(page, "leaks")
     path = bench.made("paper.pdf", page.pdf())
     assert os.path.getsize(path) > 10000
@@ -563,8 +563,7 @@ def test_the_tour_is_for_people_who_have_not_ended_it(bench):
 
 
 def test_an_exported_view_is_saved_as_a_file(bench):
-    page = bench.open()
-    bench.load(page, [bench.snapshot("gpt_train.pickle")])
+    page = bench.showing("gpt_train.pickle")
     page.key("5")
     for ending, begins in ((".png", b"\x89PNG"), (".svg", b"<svg"), (".tsv", b"")):
         page.key("Control+e")
@@ -581,9 +580,7 @@ def test_an_exported_view_is_saved_as_a_file(bench):
 
 
 def test_a_later_file_is_read_beside_the_first_and_can_be_given_up(bench):
-    page = bench.open()
-    first, second = bench.snapshot("leak_in_training.pickle"), bench.snapshot("gpt_train.pickle")
-    bench.load(page, [first])
+    page, second = bench.showing("leak_in_training.pickle"), bench.snapshot("gpt_train.pickle")
     segments = bench.press(page, "4", bench.press(page, "2"))
     page.evaluate("(() => { const old = takeOver; takeOver = () => { window.held = old; }; })()")
     page.choose("#files", [second])
@@ -632,8 +629,7 @@ def test_a_session_names_the_files_that_it_lacks_and_shows_them(bench):
 
 
 def test_a_session_that_waits_for_files_keeps_what_is_shown(bench):
-    page = bench.open()
-    bench.load(page, [bench.snapshot("oom.pickle")])
+    page = bench.showing("oom.pickle")
     page.key("2")
     bench.picture(page)
     text = b"memviz session 1\npath /there/gpt_train.pickle\npath /there/annotated.pickle\nmain state\nis_dark no\nend\n"
@@ -740,8 +736,7 @@ def test_no_request_leaves_the_machine(bench):
     def canaries(whose):
         return [line for line in bench.browser.proxy.asked if "canary" in line and whose in line]
 
-    page = bench.open()
-    bench.load(page, [bench.snapshot("gpt_train.pickle")])
+    page = bench.showing("gpt_train.pickle")
     bench.report(page, "leaks")
     page.evaluate(tries.replace("CANARY", CANARY + "page-"))
     page.expect_words(POLICY)
@@ -774,8 +769,7 @@ def test_a_script_that_gets_into_the_page_is_not_run(bench):
         while (injected.length + refused.length < 4) await new Promise(done => setTimeout(done, 50));
         return injected;
     })()"""
-    page = bench.open()
-    bench.load(page, [bench.snapshot("gpt_train.pickle")])
+    page = bench.showing("gpt_train.pickle")
     assert page.evaluate(tries) == []
     page.expect_words(POLICY)
     page.refused_urls = ("file:///",)
