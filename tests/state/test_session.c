@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <wordexp.h>
 
 static const char *text_of(mv_view *view)
 {
@@ -69,28 +70,6 @@ static void check_session(mv_view *view, const char *name)
     expect_same(view, begin(&start, session.file_count, session.files), name, "session");
 }
 
-/* Splits a command line into words, quoted as mv_command_line does. */
-static uint32_t words_of(const char *line, char **words, uint32_t most)
-{
-    uint32_t count = 0;
-
-    while (*line && count < most) {
-        char *word = mv_push_array(mvt_memory(), char, strlen(line) + 1), *to = word;
-        bool is_quoted = false;
-        for (; *line && (is_quoted || *line != ' '); line++)
-            if (*line == '\'')
-                is_quoted = !is_quoted;
-            else if (*line == '\\' && !is_quoted)
-                *to++ = *++line;
-            else
-                *to++ = *line;
-        *to = 0;
-        words[count++] = word;
-        line += *line == ' ';
-    }
-    return count;
-}
-
 static mv_main_view main_of(const char *word)
 {
     return strcmp(word, "state") == 0   ? MV_MAIN_STATE
@@ -112,12 +91,14 @@ static void check_command_line(mv_view *view, const char *name)
 {
     const char *line = mv_command_line(view, mvt_memory());
     mv_view_start start = {.device = MV_NO_ROW};
-    char *words[40];
-    uint32_t count = words_of(line, words, 40), files = 0;
+    uint32_t files = 0;
+    wordexp_t shell;
 
-    while (2 + files < count && words[2 + files][0] != '-')
+    cr_assert_eq(wordexp(line, &shell, WRDE_NOCMD | WRDE_UNDEF), 0, "%s", line);
+    char **words = shell.we_wordv;
+    while (2 + files < shell.we_wordc && words[2 + files][0] != '-')
         files++;
-    for (uint32_t i = 2 + files; i + 1 < count; i += 2) {
+    for (uint32_t i = 2 + files; i + 1 < shell.we_wordc; i += 2) {
         if (strcmp(words[i], "--from") == 0)
             start.from = words[i + 1];
         else if (strcmp(words[i], "--to") == 0)
@@ -140,6 +121,7 @@ static void check_command_line(mv_view *view, const char *name)
             cr_assert_fail("%s", words[i]);
     }
     expect_same(view, begin(&start, files, words + 2), name, line);
+    wordfree(&shell);
 }
 
 ViewTest(session, a_link_has_the_differences_from_the_opened_file, mvt_view("leak_in_training"))

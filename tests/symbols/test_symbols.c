@@ -4,7 +4,7 @@
 
 #include "parse/model/trace.h"
 #include "parse/symbols/demangle.h"
-#include "tests/fixture/fixture_test.h"
+#include "tests/fixture/fixture.h"
 
 #include <dlfcn.h>
 #include <sys/inotify.h>
@@ -265,30 +265,26 @@ Test(symbols, symbols_of_the_c_library_are_found)
 /* Damaged files must cause no crash and no hang, and each query must get an answer. */
 LongTest(symbols, damaged_files_do_no_harm)
 {
-    const char *path = mvt_temp_file((mv_span){0});
-    static uint8_t whole[1 << 20], changed[1 << 20];
+    mv_span whole = mvt_file(mvt_memory(), MV_SYMBOL_SAMPLE);
+    uint8_t *changed = mv_push_array(mvt_memory(), uint8_t, whole.length);
+    uint32_t bytes = (uint32_t)whole.length;
     uint64_t state = 99;
 
     start();
-    FILE *file = fopen(MV_SYMBOL_SAMPLE, "rb");
-    size_t bytes = fread(whole, 1, sizeof whole, file);
-    fclose(file);
-    cr_assert(bytes > 1000 && bytes < sizeof whole);
-    for (int round = 0; round < 600; round++) {
-        size_t length = round % 3 == 0 ? bytes * (size_t)(round + 1) / 600 : bytes;
-        memcpy(changed, whole, bytes);
-        for (int i = 0; i < 1 + round % 40; i++) {
-            size_t at = round % 2 ? bytes - 1 - mvt_random(&state, (uint32_t)bytes / 3)
-                                  : mvt_random(&state, (uint32_t)bytes);
+    for (uint32_t round = 0; round < 600; round++) {
+        uint64_t length = round % 3 == 0 ? whole.length * (round + 1) / 600 : whole.length;
+        memcpy(changed, whole.data, bytes);
+        for (uint32_t i = 0; i < 1 + round % 40; i++) {
+            uint32_t at =
+                round % 2 ? bytes - 1 - mvt_random(&state, bytes / 3) : mvt_random(&state, bytes);
             changed[at] = (uint8_t)mvt_random(&state, 256);
         }
-        file = fopen(path, "wb");
-        cr_assert_eq(fwrite(changed, 1, length, file), length);
-        fclose(file);
+        const char *path = mvt_temp_file((mv_span){changed, length});
         mv_arena_mark here = mv_arena_here(s.arena);
         resolve(path);
         cr_assert_geq(s.out.first[3], 3);
         mv_arena_rewind(s.arena, here);
+        mvt_end_now(path);
     }
 }
 
@@ -330,13 +326,12 @@ Test(demangle, endless_names_are_cut)
 {
     enum { LEVELS = 30 };
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    char name[512];
-    int length = snprintf(name, sizeof name, "_Z1f1P");
+    const char *name = "_Z1f1P";
 
     for (int i = 0; i < LEVELS; i++)
-        length += snprintf(name + length, sizeof name - (size_t)length, "IS_");
-    length += snprintf(name + length, sizeof name - (size_t)length, "IilE");
+        name = mvt_format("%sIS_", name);
+    name = mvt_format("%sIilE", name);
     for (int i = 0; i < LEVELS; i++)
-        length += snprintf(name + length, sizeof name - (size_t)length, "S%c_E", digits[i]);
+        name = mvt_format("%sS%c_E", name, digits[i]);
     cr_expect_eq(strlen(mv_demangle(mvt_memory(), name)), 4096);
 }

@@ -1,7 +1,7 @@
 /* Sessions: every script in tests/scripts/, run without a window. Their pictures are compared with
  * testdata/golden/view/ (MV_BLESS=1 writes it). At most one pixel in a thousand may differ by more
  * than 8 in a channel. MV_SHOTS=FOLDER keeps the pictures. */
-#include <dirent.h>
+#include <glob.h>
 
 #include "tests/fixture/fixture_view.h"
 #include "tests/scene/fixture_png.h"
@@ -54,14 +54,13 @@ static bool shoot(void *user, const char *name, const mv_scene *scene, char *why
     return compare(&image, name, why, size);
 }
 
-static void run(const char *name)
+static void run(const char *path)
 {
     mv_script_opts opts = {.folder = MV_TESTDATA "/snapshots", .shot = shoot};
     mv_script_result result;
     mv_view *view = mvt_view_new(NULL);
 
-    const char *path = mvt_format("%s/tests/scripts/%s", MV_SOURCE_DIR, name);
-    cr_expect(mv_script_run(view, mvt_text(path), &opts, &result), "%s:%u: %s", name, result.line,
+    cr_expect(mv_script_run(view, mvt_text(path), &opts, &result), "%s:%u: %s", path, result.line,
               result.why);
     mvt_end_now(view);
     mv_arena_release(mvt_memory());
@@ -69,18 +68,10 @@ static void run(const char *name)
 
 LongTest(view_scripts, every_session_shows_its_golden_pictures)
 {
-    DIR *folder = opendir(MV_SOURCE_DIR "/tests/scripts");
-    struct dirent *entry;
-    uint32_t count = 0;
+    glob_t scripts;
 
-    cr_assert_not_null(folder);
-    while ((entry = readdir(folder))) {
-        const char *dot = strrchr(entry->d_name, '.');
-        if (!dot || strcmp(dot, ".vzs") != 0)
-            continue;
-        run(entry->d_name);
-        count++;
-    }
-    closedir(folder);
-    cr_assert_gt(count, 0);
+    cr_assert_eq(glob(MV_SOURCE_DIR "/tests/scripts/*.vzs", 0, NULL, &scripts), 0);
+    for (size_t i = 0; i < scripts.gl_pathc; i++)
+        run(scripts.gl_pathv[i]);
+    globfree(&scripts);
 }
