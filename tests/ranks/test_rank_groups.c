@@ -204,8 +204,6 @@ static void expect_planted(const char *what)
 /* No odd rank, or one to four of each kind, in one stage or in several. */
 static void check(uint32_t count, job_plan plan, const char *what)
 {
-    char text[120];
-
     make_job(count, plan);
     expect_planted(what);
     for (way how = 0; how < WAYS; how++) {
@@ -214,14 +212,13 @@ static void check(uint32_t count, job_plan plan, const char *what)
          * are equal. */
         if (length <= 3 * odd || (plan.is_noisy && how == ORDER))
             continue;
-        snprintf(text, sizeof text, "%s, %u odd in way %u", what, odd, how);
         make_job(count, plan);
         for (uint32_t i = 0; i < odd; i++) {
             uint32_t number = how % 2 ? 1 + i : mvt_random(&j.seed, count);
             if (!j.is_odd[number])
                 disturb(number, how);
         }
-        expect_planted(text);
+        expect_planted(mvt_format("%s, %u odd in way %u", what, odd, how));
     }
 }
 

@@ -108,14 +108,12 @@ LongTest(replay, other_settings_give_the_figures_of_pytorch_under_them)
 
 LongTest(replay, one_workload_under_six_settings_each_predicts_the_others)
 {
-    char confs[6][96], names[6][16];
+    const char *confs[6], *names[6];
     mv_arena *arena = mvt_memory();
 
     for (int i = 0; i < 6; i++) {
-        snprintf(names[i], sizeof names[i], "whatif_%d", i);
-        cJSON *truth = truth_of(names[i]);
-        snprintf(confs[i], sizeof confs[i], "%s",
-                 cJSON_GetObjectItemCaseSensitive(truth, "conf")->valuestring);
+        names[i] = mvt_format("whatif_%d", i);
+        confs[i] = mvt_json_text(truth_of(names[i]), "conf");
     }
     for (int i = 0; i < 6; i++) {
         mv_trace trace = mvt_load(arena, names[i]);

@@ -362,16 +362,15 @@ LongTest(table, csv_of_every_report_equals_its_json, .timeout = 300)
                                    MV_TESTDATA "/fit/gpt_4.pickle.zst=4 " MV_TESTDATA
                                                "/fit/gpt_8.pickle.zst=8 --at 12,16,20,24");
         for (unsigned i = 0; i < 4 && !c->takes_sizes; i++) {
-            char arguments[256];
+            const char *arguments =
+                mvt_format("$SNAPS/%s.pickle%s%s%s", snapshots[i],
+                           c->least_files > 1 ? " $SNAPS/annotated.pickle" : "",
+                           !(c->options & MV_HAS(TARGET)) ? ""
+                           : c->options & MV_HAS(BY)      ? " --by annotation --target 1MiB"
+                                                          : " --target 100MiB",
+                           strcmp(c->name, "trace") == 0 ? " --limit 50" : "");
             if (strcmp(c->name, "ledger") == 0) /* snapshots have none */
-                snprintf(arguments, sizeof arguments, MV_TESTDATA "/captures/%s.bin", captures[i]);
-            else
-                snprintf(arguments, sizeof arguments, "$SNAPS/%s.pickle%s%s%s", snapshots[i],
-                         c->least_files > 1 ? " $SNAPS/annotated.pickle" : "",
-                         !(c->options & MV_HAS(TARGET)) ? ""
-                         : c->options & MV_HAS(BY)      ? " --by annotation --target 1MiB"
-                                                        : " --target 100MiB",
-                         strcmp(c->name, "trace") == 0 ? " --limit 50" : "");
+                arguments = mvt_format(MV_TESTDATA "/captures/%s.bin", captures[i]);
             cells += compare_report(c, 0, arguments);
         }
         cr_expect_gt(cells, 40, "%s compares %d cells", c->name, cells);

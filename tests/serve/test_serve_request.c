@@ -85,10 +85,9 @@ Test(serve_request, paths_have_one_form)
                                         "/originals/%2e%2e/1",
                                         "/originals/1//1",
                                         "/index.html"};
-    char path[128];
 
     for (unsigned i = 0; i < sizeof rests / sizeof *rests; i++) {
-        snprintf(path, sizeof path, "/" TOKEN "%s", rests[i]);
+        const char *path = mvt_format("/" TOKEN "%s", rests[i]);
         cr_expect_eq(ask("GET", path, "localhost").status, 404, "%s", path);
     }
 }

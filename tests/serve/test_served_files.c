@@ -238,10 +238,8 @@ Test(served, a_live_file_has_a_version_for_each_read)
 
 static void each_file(const char *folder, int round, uint32_t count, bool is_made)
 {
-    char path[512];
-
     for (uint32_t i = 0; i < count; i++) {
-        snprintf(path, sizeof path, "%s/round%d_%u", folder, round, i);
+        const char *path = mvt_format("%s/round%d_%u", folder, round, i);
         if (!is_made)
             cr_assert_eq(unlink(path), 0);
         else

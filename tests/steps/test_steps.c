@@ -236,10 +236,9 @@ Test(steps, numbered_ranges_are_steps_and_numbered_layers_are_not)
 Test(steps, marks_in_metadata_are_steps)
 {
     mvt_trace *t = with_heap();
-    char text[32];
 
     for (int i = 0; i < 6; i++) {
-        snprintf(text, sizeof text, "step=%d", i);
+        const char *text = mvt_format("step=%d", i);
         for (int k = 0; k < 2; k++) {
             mvt_alloc(t, .addr = 0x10000000, .bytes = 1024, .stack = "f:a.py:2", .metadata = text);
             mvt_free(t, .addr = 0x10000000, .metadata = text);

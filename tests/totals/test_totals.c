@@ -190,12 +190,11 @@ static void check_random(mvt_heap_opts opts)
     const mv_trace *trace = mvt_done(t);
     mv_totals totals;
     mv_series series;
-    char what[64];
+    const char *what = mvt_format("seed %u", opts.seed);
     mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
     mvt_ok(mv_totals_find(mvt_arena(t), trace, &lives, &totals, mvt_err()));
     mvt_ok(mv_totals_series(mvt_arena(t), &lives, &series, mvt_err()));
-    snprintf(what, sizeof what, "seed %u", opts.seed);
     mv_peak peak = true_peak(&truth);
     expect_same_levels(&totals.peak.bytes, &peak.bytes, what);
     cr_expect_eq(totals.peak.allocated_event, peak.allocated_event, "%s", what);
@@ -207,8 +206,7 @@ static void check_random(mvt_heap_opts opts)
     for (uint32_t i = 0; i < truth.events; i++) {
         mv_levels now = {series.allocated[i], series.active[i], series.requested[i],
                          series.reserved[i]};
-        snprintf(what, sizeof what, "seed %u event %u", opts.seed, i);
-        expect_same_levels(&now, &truth.levels[i], what);
+        expect_same_levels(&now, &truth.levels[i], mvt_format("seed %u event %u", opts.seed, i));
     }
     cr_expect(totals.audit.exact, "%s: %s", what,
               totals.audit.count ? totals.audit.notes[0] : "no note");
@@ -306,15 +304,14 @@ Test(totals, bounds_hold_with_any_events_missing)
         uint64_t random = opts.seed;
         for (uint32_t set = 0; set < 1u << sizeof actions / sizeof *actions; set++) {
             uint32_t skip = 0, cut = place_to_cut(&truth, mvt_random(&random, truth.events));
-            char what[64];
             for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++)
                 skip |= (set >> i & 1) << actions[i];
             /* if nothing ends in the file, nothing shows that something ended before it */
             bool has_ends = (set & 6) != 6;
             for (uint32_t part = 0; part < 1u + has_ends; part++) {
                 mv_trace less = skipped(mvt_arena(t), trace, skip, part ? cut : 0);
-                snprintf(what, sizeof what, "seed %u without set %#x from event %u", opts.seed, set,
-                         part ? cut : 0);
+                const char *what = mvt_format("seed %u without set %#x from event %u", opts.seed,
+                                              set, part ? cut : 0);
                 expect_bounds(&less, &truth, what);
             }
         }

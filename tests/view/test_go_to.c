@@ -39,11 +39,10 @@ ViewTest(go_to, events_times_and_names, mvt_view("gpt_train"))
 
 ViewTest(go_to, annotations, mvt_view("annotated"))
 {
-    char name[200];
     const mv_trace *trace = &mv_view_document(view)->trace;
 
     cr_assert_gt(trace->annotations.count, 0);
-    snprintf(name, sizeof name, "@%s", mv_string_text(trace, trace->annotations.name[0]));
+    const char *name = mvt_format("@%s", mv_string_text(trace, trace->annotations.name[0]));
     cr_assert(go(view, name), "%s: %s", name, view->message);
 }
 

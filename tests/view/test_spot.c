@@ -62,15 +62,13 @@ static void check_zones(mv_view *view, const char *what)
 static void check_view(const char *name)
 {
     mv_view *view = mvt_view(name);
-    char what[100];
 
     mvt_view_frame(view);
     mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
     for (uint32_t i = 0; i < 9; i++) {
         static const char keys[] = "123456789";
         mvt_view_key(view, (uint32_t)keys[i], 0);
-        snprintf(what, sizeof what, "%s after %c", name, keys[i]);
-        check_zones(view, what);
+        check_zones(view, mvt_format("%s after %c", name, keys[i]));
     }
 }
 

@@ -40,15 +40,15 @@ Test(view, reports_a_damaged_file)
 static void check_all(mv_view *view, float width, float height, const char *name)
 {
     static const char mains[] = "123", tabs[] = "4567";
-    char what[200];
 
     for (int m = 0; mains[m]; m++)
         for (int t = 0; tabs[t]; t++) {
             mvt_view_key(view, (uint32_t)mains[m], 0);
             mvt_view_key(view, (uint32_t)tabs[t], 0);
             const mv_scene *scene = mvt_view_sized(view, width, height);
-            snprintf(what, sizeof what, "%s %gx%g %s %c%c", name, (double)width, (double)height,
-                     view->desk->is_dark ? "dark" : "light", mains[m], tabs[t]);
+            const char *what =
+                mvt_format("%s %gx%g %s %c%c", name, (double)width, (double)height,
+                           view->desk->is_dark ? "dark" : "light", mains[m], tabs[t]);
             cr_assert_not(scene->failed);
             mvt_scene_check_texts(scene, what);
             mvt_scene_check_contrasts(scene, what);

@@ -351,15 +351,13 @@ Test(hostile, no_cell_of_a_table_is_a_formula)
                {"a,\"b\"", "\"a,\"\"b\"\"\""}};
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *cell = mvt_format("\r\n0,%s,a.py,7,", all[i].cell);
         mvt_trace *t = mvt_new();
-        char stack[80], cell[80];
 
-        snprintf(stack, sizeof stack, "%s:a.py:7", all[i].function);
-        mvt_alloc(t, .addr = 512, .bytes = 512, .stack = stack);
+        mvt_alloc(t, .addr = 512, .bytes = 512, .stack = mvt_format("%s:a.py:7", all[i].function));
         mvt_done(t);
         mvt_run r = mvt_here("$MEMVIZ export -q %s --format csv --table frames -o -",
                              mvt_temp_file(mvt_snapshot_bytes(t)));
-        snprintf(cell, sizeof cell, "\r\n0,%s,a.py,7,", all[i].cell);
         cr_expect(strstr(r.out, cell), "%s: %s", all[i].function, r.out);
     }
 }
@@ -378,10 +376,9 @@ Test(hostile, texts_are_made_harmless)
                {"\xf3\xa0\x81\x81\xf3\xa0\x84\x80", "?\xf3\xa0\x84\x80"},
                {"\xed\xa0\x80z", "???z"},
                {"\xff\xc3", "??"}};
-    char text[64];
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        snprintf(text, sizeof text, "%s", all[i].text);
+        char *text = mvt_format("%s", all[i].text);
         mv_utf8_sanitize(text);
         cr_expect_str_eq(text, all[i].shown);
     }

@@ -211,10 +211,8 @@ Test(metamorphic, devices_do_not_mix)
     for (unsigned i = 0; i < REPORTS; i++) {
         char *first = report_of(file, reports[i], "--device 0");
         char *second = report_of(file, reports[i], "--device 1");
-        char *all = report_of(file, reports[i], ""), *each;
-        cr_assert_geq(asprintf(&each, "%s\n%s", first, second), 0);
+        char *all = report_of(file, reports[i], ""), *each = mvt_format("%s\n%s", first, second);
         mvt_same_text(without_empty_lines(each), without_empty_lines(all), "%s", reports[i]);
-        free(each);
     }
     both[0] = s.trace.devices[0];
     both[1] = none;
