@@ -36,6 +36,7 @@ static void end_child(void *what)
 
 mvt_server mvt_serve(const char *folder, const char *arguments)
 {
+    const char *command = mvt_format("exec %s serve --json %s", MV_PROGRAM, arguments);
     mvt_server server = {.folder = folder};
     char text[4096];
     size_t length = 0;
@@ -45,12 +46,10 @@ mvt_server mvt_serve(const char *folder, const char *arguments)
     server.child = fork();
     cr_assert_geq(server.child, 0);
     if (server.child == 0) {
-        char command[4096];
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that times out cannot end the server itself */
         if (chdir(folder) != 0 || dup2(ends[1], STDOUT_FILENO) < 0)
             _exit(125);
         setenv("SNAPS", MV_TESTDATA "/snapshots", 1);
-        snprintf(command, sizeof command, "exec %s serve --json %s", MV_PROGRAM, arguments);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(126);
     }

@@ -328,27 +328,26 @@ Test(serve, every_request_without_the_token_gets_the_same_404)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
     mvt_reply nothing = ask(&server, "GET", "/", "127.0.0.1"), reply;
-    char wrong[64], path[256];
-    const char *rests[] = {"", "/", "/files", "/files/0/0"};
+    char *wrong = mvt_format("%s", server.base);
+    const char *rests[] = {"", "/", "/files", "/files/0/0"}, *path;
 
     cr_assert_eq(nothing.status, 404);
-    snprintf(wrong, sizeof wrong, "%s", server.base);
     wrong[32] = wrong[32] == '0' ? '1' : '0'; /* the last digit */
     for (unsigned i = 0; i < 4; i++) {
-        snprintf(path, sizeof path, "%s%s", wrong, rests[i]);
+        path = mvt_format("%s%s", wrong, rests[i]);
         reply = ask(&server, "GET", path, "127.0.0.1");
         cr_expect_eq(reply.status, 404, "%s", path);
         cr_expect_str_eq(reply.body, nothing.body);
         cr_expect_eq(ask(&server, "DELETE", path, "127.0.0.1").status, 404);
-        snprintf(path, sizeof path, "%s%s", server.base, rests[i]);
+        path = mvt_format("%s%s", server.base, rests[i]);
         cr_expect_eq(ask(&server, "GET", path, "evil.example").status, 404, "%s", path);
         cr_expect_neq(ask(&server, "GET", path, "localhost:9").status, 404, "%s", path);
     }
-    snprintf(path, sizeof path, "%s/../../etc/passwd", server.base);
+    path = mvt_format("%s/../../etc/passwd", server.base);
     cr_expect_eq(ask(&server, "GET", path, "127.0.0.1").status, 404);
-    snprintf(path, sizeof path, "%s/%%66iles", server.base);
+    path = mvt_format("%s/%%66iles", server.base);
     cr_expect_eq(ask(&server, "GET", path, "127.0.0.1").status, 404);
-    snprintf(path, sizeof path, "%s/", server.base);
+    path = mvt_format("%s/", server.base);
     cr_expect_eq(ask(&server, "POST", path, "127.0.0.1").status, 405);
     cr_expect_eq(ask(&server, "OPTIONS", path, "127.0.0.1").status, 405);
 }
@@ -389,15 +388,14 @@ Test(serve, many_clients_are_served_at_once, .timeout = 250)
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
     const char *path = path_of(&server, "gpt_train.pickle", "originals");
     mv_span whole = mvt_file(mvt_memory(), mvt_snapshot("gpt_train"));
-    char request[512], part[64 << 10];
-    int fd[MANY], length;
+    const char *request = mvt_format(
+        "GET %s%s HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n", server.base, path);
+    char part[64 << 10];
+    int fd[MANY];
 
-    length = snprintf(request, sizeof request,
-                      "GET %s%s HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n", server.base,
-                      path);
     for (int i = 0; i < MANY; i++) {
         fd[i] = mvt_connect(&server);
-        cr_assert_eq(send(fd[i], request, (size_t)length, MSG_NOSIGNAL), length);
+        cr_assert_eq(send(fd[i], request, strlen(request), MSG_NOSIGNAL), (ssize_t)strlen(request));
     }
     for (int i = 0; i < MANY; i++) {
         uint64_t bytes = 0;

@@ -126,12 +126,14 @@ LongTest(view_commands, all_run)
 #define BEGIN "<!-- commands: made from view/state/commands.def -->\n"
 #define END   "<!-- end of commands -->\n"
 
-static void print_cell(FILE *out, const char *text)
+/* Prints a text of a cell, with `blank` in place of each blank. */
+static void print_text(FILE *out, const char *text, const char *blank)
 {
-    fputs(" ", out);
     for (; *text; text++)
-        fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
-    fputs(" |", out);
+        if (*text == ' ')
+            fputs(blank, out);
+        else
+            fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
 }
 
 static char *table(void)
@@ -143,21 +145,15 @@ static char *table(void)
     fputs("| keys | command | what it does |\n|---|---|---|\n", out);
     for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++) {
         const mv_view_command *c = &mv_view_commands[i];
-        char keys[200] = "";
-        const char *at = c->keys;
-        if (!*at)
+        if (!*c->keys)
             continue;
-        while (*at) {
-            size_t length = strcspn(at, " ");
-            snprintf(keys + strlen(keys), sizeof keys - strlen(keys), "%s`%.*s`", *keys ? " " : "",
-                     (int)length, at);
-            at += length + (at[length] == ' ');
-        }
-        fputs("|", out);
-        print_cell(out, keys);
-        print_cell(out, c->title);
-        print_cell(out, c->help);
-        fputs("\n", out);
+        fputs("| `", out);
+        print_text(out, c->keys, "` `");
+        fputs("` | ", out);
+        print_text(out, c->title, " ");
+        fputs(" | ", out);
+        print_text(out, c->help, " ");
+        fputs(" |\n", out);
     }
     fclose(out);
     return text;

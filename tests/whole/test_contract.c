@@ -62,26 +62,19 @@ static void check_path(const cJSON *at, const char *path, const char *type, cons
                        const char *command)
 {
     size_t length = strcspn(path, ".");
-    char key[64];
+    const char *rest = path + length + (path[length] == '.'), *key;
+    const cJSON *each;
 
-    cr_assert_lt(length, sizeof key);
-    snprintf(key, sizeof key, "%.*s", (int)length, path);
-    if (strcmp(key, "[]") == 0) {
-        const cJSON *each;
-        cr_assert(cJSON_IsArray(at), "%s: %s is not an array", command, whole);
-        cJSON_ArrayForEach(each, at) {
-            if (path[length])
-                check_path(each, path + length + 1, type, whole, command);
-            else
-                cr_assert(has_type(each, type), "%s: %s is not %s", command, whole, type);
-        }
-        return;
-    }
-    at = cJSON_GetObjectItemCaseSensitive(at, key);
-    if (path[length])
-        check_path(at, path + length + 1, type, whole, command);
-    else
+    if (!*path) {
         cr_assert(has_type(at, type), "%s: %s is not %s", command, whole, type);
+    } else if (strncmp(path, "[]", length) == 0) {
+        cr_assert(cJSON_IsArray(at), "%s: %s is not an array", command, whole);
+        cJSON_ArrayForEach(each, at)
+            check_path(each, rest, type, whole, command);
+    } else {
+        key = mv_arena_text(mvt_memory(), path, length);
+        check_path(cJSON_GetObjectItemCaseSensitive(at, key), rest, type, whole, command);
+    }
 }
 
 /* Members as "PATH:TYPE ..."; "[]" is each element. Types: i integer, s text, b bool, r real, p pair

@@ -27,15 +27,10 @@ static const char *write_hostile(const char *name, bool all_strings)
 {
     mv_span harm = {(const uint8_t *)HARM, strlen(HARM)};
     mv_arena *arena = mvt_memory();
-    mv_trace trace;
+    mv_trace trace = strcmp(name, "full") == 0 ? mvt_full_trace(arena) : mvt_load(arena, name);
 
-    if (strcmp(name, "full") == 0)
-        trace = mvt_full_trace(arena);
-    else
-        trace = mvt_load(arena, name);
     mvt_poison(arena, &trace, &harm, 1, all_strings);
-    const char *path = mvt_temp_file(mvt_snapshot_of(arena, &trace));
-    return path;
+    return mvt_temp_file(mvt_snapshot_of(arena, &trace));
 }
 
 /* ---- terminal controls ----------------------------------------------------------------------- */
