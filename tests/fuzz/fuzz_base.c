@@ -7,8 +7,7 @@
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/utf8.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/target.h"
 
 static void expect(bool holds)
 {

@@ -12,6 +12,7 @@
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/check_output.h"
 #include "tests/fuzz/memory_files.h"
+#include "tests/fuzz/target.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -19,7 +20,6 @@
 
 enum { MOST_WORDS = 24, MOST_WORD = 200, MOST_LINES = 2048, MOST_IN = 8192 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) __attribute__((weak));
 

@@ -4,10 +4,9 @@
  * text repeated in a log gives the same errors twice. */
 #include "analyze/oom_text/oom_text.h"
 #include "tests/fixture/in_process.h"
+#include "tests/fuzz/target.h"
 
 enum { MOST_INPUT = 64 << 10 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_size(mv_printed_size size, const char *what)
 {

@@ -5,15 +5,13 @@
 #include "parse/live/live_progress.h"
 #include "parse/live/live_watch.h"
 #include "parse/model/sums.h"
-#include "tests/fixture/soundness.h"
 #include "tests/fuzz/live_form.h"
+#include "tests/fuzz/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void find_totals(mv_arena *arena, const mv_trace *trace)
 {
@@ -26,10 +24,8 @@ static void find_totals(mv_arena *arena, const mv_trace *trace)
         mv_totals totals;
         if ((mv_lives_find(arena, trace, i, &lives, &err) != MV_OK ||
              mv_totals_find(arena, trace, &lives, &totals, &err) != MV_OK) &&
-            err.code != MV_NOMEM) {
-            fprintf(stderr, "an analyzer fails: %s\n", err.detail);
-            abort();
-        }
+            err.code != MV_NOMEM)
+            mvt_finding("an analyzer fails", err.detail);
     }
 }
 
@@ -67,10 +63,8 @@ static void read_again(mv_live_readers *readers, const char *path, mv_budget *bu
     mv_arena_init(&arena, budget);
     if (readers && mv_live_readers_read(readers, path, UINT64_MAX, &arena, &trace)) {
         const char *why = mvt_unsound(&trace);
-        if (why) {
-            fprintf(stderr, "a growing file: %s\n", why);
-            abort();
-        }
+        if (why)
+            mvt_finding("a growing file", why);
         mv_live_readers_return(readers, &arena);
     }
     mv_arena_release(&arena);

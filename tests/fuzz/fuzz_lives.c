@@ -7,19 +7,8 @@
 #include "analyze/replay/release.h"
 #include "analyze/totals/host_totals.h"
 #include "parse/model/sums.h"
-#include "tests/fixture/soundness.h"
 #include "tests/fixture/sweeps.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void fail(const char *what)
-{
-    fprintf(stderr, "%s\n", what);
-    abort();
-}
+#include "tests/fuzz/target.h"
 
 /* Finds the holders of memory at the peak. The sums must hold for any trace. */
 static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
@@ -46,11 +35,11 @@ static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives 
     for (uint32_t i = 0; i < found.count; i++)
         sum += found.sites[i].bytes;
     if (sum != at.bytes.allocated || found.peak != at.bytes.allocated)
-        fail("the sites do not add up to the peak");
+        mvt_finding("the sites do not add up to the peak", "");
     for (uint32_t i = 0; i < memory.count; i++)
         sum -= memory.rows[i].bytes;
     if (sum != 0)
-        fail("the stacks do not add up to the peak");
+        mvt_finding("the stacks do not add up to the peak", "");
     return MV_OK;
 }
 
@@ -78,7 +67,7 @@ static mv_code group(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
         for (uint32_t i = 0; i < rows.count; i++)
             sum += rows.rows[i].bytes;
         if (sum != at.bytes.allocated)
-            fail("the groups do not add up");
+            mvt_finding("the groups do not add up", "");
     }
     return MV_OK;
 }
@@ -89,9 +78,9 @@ static void look_at_file(const mv_trace *trace)
     mv_release release = mv_release_of(trace);
 
     if (release.first && release.last && release.first > release.last)
-        fail("a release before the first");
+        mvt_finding("a release before the first", "");
     if (strlen(mv_release_text(text, release)) >= sizeof text)
-        fail("a release without end");
+        mvt_finding("a release without end", "");
     mv_host_totals_of(trace);
 }
 
@@ -108,7 +97,7 @@ static mv_code look_at_heap(mv_arena *arena, const mv_trace *trace, const mv_liv
         mv_ooms_find(arena, trace, lives, &sites, opts.window, &ooms, err) != MV_OK)
         return err->code;
     if (f.pins.stranded != f.stranded || f.bytes.free > f.bytes.reserved)
-        fail("the holes do not add up");
+        mvt_finding("the holes do not add up", "");
     return MV_OK;
 }
 
@@ -127,7 +116,7 @@ static mv_code replay(mv_arena *arena, const mv_trace *trace, const mv_lives *li
         return err->code;
     if (found.trials.fidelity.segment_matched > found.trials.fidelity.segment_events ||
         found.trials.fidelity.allocs_matched > found.trials.fidelity.allocs)
-        fail("more is predicted than there is");
+        mvt_finding("more is predicted than there is", "");
     return MV_OK;
 }
 
@@ -140,19 +129,16 @@ static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
     mv_err err;
 
     if (mvt_sweep_difference(arena, trace, device, &spans))
-        fail("spans have other lives");
+        mvt_finding("spans have other lives", "");
     if (mv_lives_find(arena, trace, device, &lives, &err) != MV_OK ||
         mv_totals_find(arena, trace, &lives, &totals, &err) != MV_OK ||
         mv_leaks_find(arena, trace, &lives, &leaks, &err) != MV_OK ||
         attribute(arena, trace, &lives, &err) != MV_OK ||
         group(arena, trace, &lives, &err) != MV_OK ||
         look_at_heap(arena, trace, &lives, &err) != MV_OK ||
-        replay(arena, trace, &lives, &err) != MV_OK) {
-        if (err.code == MV_NOMEM)
-            return;
-        fprintf(stderr, "an analyzer fails: %s %s\n", mv_code_name(err.code), err.detail);
-        abort();
-    }
+        replay(arena, trace, &lives, &err) != MV_OK)
+        if (err.code != MV_NOMEM)
+            mvt_finding(mv_code_name(err.code), err.detail);
 }
 
 static void look_at_verdicts(mv_arena *arena, const mv_trace *trace, const mv_triage *triage)
@@ -174,11 +160,11 @@ static void look_at_verdicts(mv_arena *arena, const mv_trace *trace, const mv_tr
         if (mv_headline_find(arena, &reports, &headline, &err) == MV_OK)
             mv_headline_badge(arena, &reports, &headline);
         else if (err.code != MV_NOMEM)
-            fail("no headline");
+            mvt_finding("no headline", "");
     }
     for (uint32_t i = 0; i < triage->count; i++)
         if (!triage->rows[i].text || !triage->rows[i].text[0])
-            fail("a verdict without words");
+            mvt_finding("a verdict without words", "");
 }
 
 /* Makes all reports together, and their advice. */
@@ -191,7 +177,7 @@ static void evaluate(mv_arena *arena, const mv_trace *trace)
     if (mv_triage_find(arena->budget, ask, 1, &triage, &err) == MV_OK)
         look_at_verdicts(arena, trace, &triage);
     else if (err.code != MV_NOMEM)
-        fail(err.detail);
+        mvt_finding("no reports", err.detail);
     mv_triage_release(&triage);
 }
 

@@ -1,7 +1,5 @@
 /* libFuzzer target: any bytes as msgpack, plain or compact. */
-#include "tests/fixture/soundness.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,10 +1,9 @@
 /* libFuzzer target: any bytes as a page that contains a snapshot. Bytes that are not a page are
  * read as the contents of its base64. */
-#include "tests/fixture/soundness.h"
+
+#include "tests/fuzz/target.h"
 
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Errors in compressed contents have offsets in the unpacked bytes, not in the page. */
 static bool is_compressed(const uint8_t *data, size_t size)

@@ -1,9 +1,7 @@
 /* libFuzzer target: any bytes as a pickle. One input in eight is read again in short blocks, by two
  * threads. */
 #include "parse/pickle/read_pickle.h"
-#include "tests/fixture/soundness.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/target.h"
 
 static mv_code read_in_blocks(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                               mv_trace *out, mv_err *err)

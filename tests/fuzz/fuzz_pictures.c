@@ -14,12 +14,11 @@
 #include "cli/commands.h"
 #include "parse/writers.h"
 #include "tests/fixture/in_process.h"
+#include "tests/fuzz/target.h"
 #include "tests/fuzz/written_files.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PICTURES = 2, MOST_WORDS = 32 };
 #define NAME  "<svg onload=x>&\"'\x1b]0;x\xff.pickle"

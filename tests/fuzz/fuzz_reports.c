@@ -6,9 +6,9 @@
  * written file can be read back unchanged. */
 #include "cli/report/table.h"
 #include "tests/fixture/in_process.h"
-#include "tests/fixture/soundness.h"
 #include "tests/fuzz/check_output.h"
 #include "tests/fuzz/memory_files.h"
+#include "tests/fuzz/target.h"
 
 #include <stdlib.h>
 
@@ -18,8 +18,6 @@
 /* Inputs with more rows than this take too long. For inputs with many rows, fewer reports are
  * made. */
 enum { MOST_ROWS = 6000, ROWS_OF_ALL = 8000, MOST_REPORTS = 8, STRIDE = 7 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* "in" is the input, "second" a small real recording, and "paired" a recording of the run whose
  * profiler trace is "ops". */

@@ -15,6 +15,7 @@
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/check_output.h"
 #include "tests/fuzz/memory_files.h"
+#include "tests/fuzz/target.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,8 +29,6 @@ enum { MOST_INPUT = 16384, MOST_ANSWER = 4 << 20, PATIENCE_MS = 100000 };
 
 #define TOKEN  "0123456789abcdef0123456789abcdef"
 #define SECRET "what is in no served file"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- mcp --------------------------------------------------------------------------------- */
 

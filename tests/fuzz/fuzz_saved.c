@@ -8,35 +8,20 @@
  * an error with a position inside the text. */
 
 #include "tests/fixture/in_process.h"
+#include "tests/fuzz/target.h"
 #include "tests/fuzz/written_files.h"
 #include "view/script.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-typedef mv_code read_fn(mv_arena *arena, mv_span text, mv_session *out, mv_err *err);
-typedef const char *write_fn(mv_arena *arena, const mv_session *session);
-
-static void try_session(mv_arena *arena, mv_span text, read_fn *read, write_fn *write)
+static void try_session(mv_arena *arena, mv_span text, mvt_session_read *read,
+                        mvt_session_write *write)
 {
-    mv_session session, again;
+    mv_session session;
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    if (read(arena, text, &session, &err) != MV_OK) {
-        if (err.offset != MV_NO_OFFSET && err.offset > text.length)
-            mvt_finding("a place after the end", err.detail);
-        return;
-    }
-    const char *first = write(arena, &session);
-    if (!first)
-        return;
-    if (read(arena, ((mv_span){(const uint8_t *)first, strlen(first)}), &again, &err) != MV_OK) {
-        if (err.code != MV_NOMEM)
-            mvt_finding("what was written is refused", err.detail);
-        return;
-    }
-    const char *second = write(arena, &again);
-    if (second && strcmp(first, second) != 0)
-        mvt_finding("read back differently", second);
+    if (read(arena, text, &session, &err) == MV_OK)
+        mvt_check_session(arena, &session, read, write);
+    else if (err.offset != MV_NO_OFFSET && err.offset > text.length)
+        mvt_finding("a place after the end", err.detail);
 }
 
 /* File names must stay inside the private folder. */

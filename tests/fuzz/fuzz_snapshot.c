@@ -1,14 +1,13 @@
 /* libFuzzer target: any bytes as memviz's own container. Checksums would reject nearly all changes,
  * so the checksums of inputs that begin with 'r' are corrected first, and those of inputs that begin
  * with 'p', of which a part is read. */
-#include "tests/fixture/soundness.h"
+
+#include "tests/fuzz/target.h"
 
 #include <stdlib.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Walks through the chunks by their headers until one is invalid, and corrects each checksum. */
 static void make_right(uint8_t *file, size_t size)

@@ -1,11 +1,10 @@
 /* libFuzzer target: any bytes as a plain, gzip or zstd stream. */
 #include "parse/source/source.h"
+#include "tests/fuzz/target.h"
 
 #include <stdlib.h>
 
 enum { MOST = 16 << 20 }; /* because a few kilobytes may unpack to gigabytes */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,14 +2,13 @@
  * reject nearly all changes, so the hashes in inputs that begin with 'r' are corrected first. */
 #include "analyze/ranks/ranks.h"
 #include "analyze/ranks/summary_bytes.h"
+#include "tests/fuzz/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void make_right(uint8_t *bytes, size_t size)
 {
@@ -32,10 +31,8 @@ static void compare(mv_arena *arena, const mv_summary *summaries, uint32_t count
     if (count > 0 &&
         mv_ranks_compare(arena, ranks, count < 8 ? count : 8, (mv_rank_grid){0}, &found, &err) !=
             MV_OK &&
-        err.code != MV_NOMEM) {
-        fprintf(stderr, "comparing fails: %s %s\n", mv_code_name(err.code), err.detail);
-        abort();
-    }
+        err.code != MV_NOMEM)
+        mvt_finding("comparing fails", err.detail);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -10,6 +10,7 @@
 #include "parse/symbols/symbols.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/memory_files.h"
+#include "tests/fuzz/target.h"
 
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
@@ -17,8 +18,6 @@
 #include <stdlib.h>
 
 enum { QUERIES = 128, APART = 24, OFFSETS = 64, MOST_NAME = 4096 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The file's own build id, as if this were the loaded file. */
 static uint64_t find_id(const uint8_t *data, size_t size, uint8_t id[64])

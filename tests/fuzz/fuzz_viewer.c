@@ -17,6 +17,7 @@
 
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/failing_push.h"
+#include "tests/fuzz/target.h"
 #include "tests/fuzz/written_files.h"
 #include "view/intents/intents.h"
 #include "view/script.h"
@@ -24,8 +25,6 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
     SETUP = 6,
@@ -167,14 +166,6 @@ static void give(world *w, mv_input input)
 {
     mv_view_input(w->view, &input);
     paint(w);
-}
-
-static void expect_same(const char *is, const char *want, const char *what)
-{
-    if (is && want && strcmp(is, want) != 0) {
-        fprintf(stderr, "%s\nis\n%s\n", want, is);
-        mvt_finding("read back differently", what);
-    }
 }
 
 /* ---- steps ------------------------------------------------------------------------------- */
@@ -454,25 +445,14 @@ static void do_rest(world *w)
 
     /* Saves and restores the state, as a session and as a link. */
     mv_budget budget = {.limit = 64 << 20};
-    mv_err err = {.offset = MV_NO_OFFSET};
-    const char *text = NULL, *line = NULL;
-    mv_session now, again;
+    mv_session now;
     mv_arena arena;
     mv_arena_init(&arena, &budget);
-    if (mv_view_session(w->view, &arena, &now) && (text = mv_session_text(&arena, &now))) {
-        if (mv_session_read(&arena, (mv_span){(const uint8_t *)text, strlen(text)}, &again, &err) ==
-            MV_OK)
-            expect_same(mv_session_text(&arena, &again), text, "session");
-        else if (err.code != MV_NOMEM)
-            mvt_finding("a session that cannot be read", err.detail);
+    if (mv_view_session(w->view, &arena, &now)) {
+        mvt_check_session(&arena, &now, mv_session_read, mv_session_text);
         memset(now.is_given, 1, sizeof now.is_given);
-        line = mv_session_line(&arena, &now);
+        mvt_check_session(&arena, &now, mv_session_read_line, mv_session_line);
     }
-    if (line && mv_session_read_line(&arena, (mv_span){(const uint8_t *)line, strlen(line)}, &again,
-                                     &err) == MV_OK)
-        expect_same(mv_session_line(&arena, &again), line, "link");
-    else if (line && err.code != MV_NOMEM)
-        mvt_finding("a link that cannot be read", err.detail);
     mv_command_line(w->view, &arena);
     mv_arena_release(&arena);
     check_pixels(w, scene);

@@ -5,20 +5,14 @@
 #include "analyze/totals/moment.h"
 #include "base/size.h"
 #include "parse/readers.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "tests/fuzz/target.h"
 
 enum { MOST_BYTES = 4096 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void expect(bool holds, const char *what)
 {
-    if (holds)
-        return;
-    fprintf(stderr, "%s\n", what);
-    abort();
+    if (!holds)
+        mvt_finding(what, "");
 }
 
 /* Exactly one of a filter and its opposite must match each allocation, and the isolated allocations

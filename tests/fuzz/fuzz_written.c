@@ -1,22 +1,14 @@
 /* libFuzzer target: any bytes as a file in any format. The trace is written in each format, and
  * reading that file must give the same trace. */
 #include "parse/writers.h"
-#include "tests/fixture/soundness.h"
+#include "tests/fuzz/target.h"
 
 #include <stdlib.h>
 
 enum { MOST_ROWS = 100000 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                          mv_sink *sink, mv_err *err);
-
-static void stop(const char *form, const char *what)
-{
-    fprintf(stderr, "%s: %s\n", form, what);
-    abort();
-}
 
 /* Writes into memory from malloc. Returns NULL if memory is out. */
 static mv_span written(mv_budget *budget, const mv_trace *trace, write_fn *write, bool is_tight)
@@ -35,7 +27,7 @@ static mv_span written(mv_budget *budget, const mv_trace *trace, write_fn *write
     if (write(&scratch, trace, &opts, &sink, &err) != MV_OK ||
         mv_sink_commit(&sink, &err) != MV_OK) {
         if (err.code != MV_NOMEM)
-            stop(mv_code_name(err.code), err.detail);
+            mvt_finding(mv_code_name(err.code), err.detail);
         mv_sink_abort(&sink);
         free(data);
         data = NULL;
@@ -50,7 +42,7 @@ static bool read_back(mv_arena *arena, mv_span bytes, const char *form, mv_trace
     mv_err err;
 
     if (mv_trace_read_bytes(arena, bytes, out, &err) != MV_OK && err.code != MV_NOMEM)
-        stop(form, err.detail);
+        mvt_finding(form, err.detail);
     return err.code != MV_NOMEM;
 }
 
@@ -67,7 +59,7 @@ static void keeps_all(mv_budget *budget, const mv_trace *trace, const char *form
         difference = mvt_unsound(&back);
         difference = difference ? difference : mvt_difference(trace, &back);
         if (difference)
-            stop(form, difference);
+            mvt_finding(form, difference);
     }
     mv_arena_release(&arena);
     free((void *)bytes.data);
@@ -86,7 +78,7 @@ static void keeps_dict(mv_budget *budget, const mv_trace *trace)
         again = written(budget, &back, mv_plain_write, false);
     if (again.data &&
         (again.length != bytes.length || memcmp(again.data, bytes.data, bytes.length) != 0))
-        stop("plain msgpack", "written again it differs");
+        mvt_finding("plain msgpack", "written again it differs");
     mv_arena_release(&arena);
     free((void *)bytes.data);
     free((void *)again.data);

@@ -1,11 +1,11 @@
 /* Replaces libFuzzer. Gives every file in the folders on the command line to the fuzz target that
  * it is linked with. */
+#include "tests/fuzz/target.h"
+
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The input is in a block of exactly its size, so that a sanitizer notices reads past its end. */
 static int replay(const char *path)

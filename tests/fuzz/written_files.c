@@ -3,18 +3,13 @@
 #include <png.h>
 #include <stdlib.h>
 
+#include "base/texts.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/markup_check.h"
 #include "viz/scene/png.h"
 
 #define PAGE "page.html"
 #define HEAD "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>memviz</title>\n</head>\n"
-
-void mvt_finding(const char *what, const char *of)
-{
-    fprintf(stderr, "FINDING: %s: %s\n", what, of);
-    abort();
-}
 
 static float drawn_width, drawn_height; /* size of the last written scene, in pixels */
 
@@ -33,9 +28,12 @@ void mvt_check_scene(const mv_scene *scene)
             mvt_finding("a shape without its points", "scene");
 }
 
-/* Stores the size of the last written scene. */
-static void check_size(const mv_scene *scene)
+/* Checks a scene that is written, and stores its size. */
+static void check_drawn(const mv_scene *scene)
 {
+    mvt_check_scene(scene);
+    if (scene->failed)
+        return;
     drawn_width = scene->shown_width > 0 ? scene->shown_width : scene->width;
     drawn_height = scene->shown_height > 0 ? scene->shown_height : scene->height;
     if (!(drawn_width >= 0 && drawn_height >= 0 && isfinite(drawn_width + drawn_height)))
@@ -52,19 +50,40 @@ mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_s
 
 mv_code __wrap_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err)
 {
-    mvt_check_scene(scene);
-    if (!scene->failed)
-        check_size(scene);
+    check_drawn(scene);
     return __real_mv_svg_write(scene, sink, err);
 }
 
 mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
                                   mv_err *err)
 {
-    mvt_check_scene(scene);
-    if (!scene->failed)
-        check_size(scene);
+    check_drawn(scene);
     return __real_mv_scene_write_png(budget, scene, sink, err);
+}
+
+void mvt_check_session(mv_arena *arena, const mv_session *session, mvt_session_read *read,
+                       mvt_session_write *write)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    const char *first = write(arena, session);
+    mv_session again;
+
+    if (first && read(arena, mv_text_span(first), &again, &err) == MV_OK) {
+        const char *second = write(arena, &again);
+        if (second && strcmp(first, second) != 0) {
+            fprintf(stderr, "%s\nis\n%s\n", first, second);
+            mvt_finding("a session", "read back differently");
+        }
+    } else if (first && err.code != MV_NOMEM)
+        mvt_finding("a session that cannot be read", err.detail);
+}
+
+static void expect_markup(const char *what, const char *why, mv_span file, uint64_t at)
+{
+    if (!why)
+        return;
+    fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
+    mvt_finding(what, why);
 }
 
 /* Removes a text up to `most` times. */
@@ -99,10 +118,7 @@ void mvt_check_written(const char *name, bool is_wanted)
     if (strstr(name, ".svg")) {
         uint64_t at;
         const char *why = mvt_svg_wrong(file, &at);
-        if (why) {
-            fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
-            mvt_finding("SVG", why);
-        }
+        expect_markup("SVG", why, file, at);
         if (file.length > MVT_MOST_SVG)
             mvt_finding("SVG", "larger than the bound");
     } else if (strstr(name, ".png")) {
@@ -124,10 +140,7 @@ void mvt_check_written(const char *name, bool is_wanted)
         char names[MVT_MARKUP_NAMES];
         uint64_t at;
         const char *why = mvt_markup_wrong(file, true, names, &at);
-        if (why) {
-            fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
-            mvt_finding("page", why);
-        }
+        expect_markup("page", why, file, at);
         drop(names, "p id;/p;", 2); /* the verdict, and the names of omitted parts */
         drop(names, " data-state", 1);
         if (strcmp(names, wanted) != 0)

@@ -3,6 +3,8 @@
  * (-Wl,--wrap). They check the scene and then call the back ends. */
 #pragma once
 
+#include "tests/fixture/soundness.h"
+#include "view/state/session.h"
 #include "viz/scene/scene.h"
 
 /* Limits for a picture of a file of a few KB: the number of columns in a plot times the number of
@@ -24,5 +26,8 @@ void mvt_put_page(void);
  * false, the file must not exist. */
 void mvt_check_written(const char *name, bool is_wanted);
 
-/* Prints the error and the file it was found in, and aborts. */
-_Noreturn void mvt_finding(const char *what, const char *of);
+/* Checks that a session (or a link) is the same when it has been written, read and written again. */
+typedef mv_code mvt_session_read(mv_arena *arena, mv_span text, mv_session *out, mv_err *err);
+typedef const char *mvt_session_write(mv_arena *arena, const mv_session *session);
+void mvt_check_session(mv_arena *arena, const mv_session *session, mvt_session_read *read,
+                       mvt_session_write *write);
