@@ -6,19 +6,10 @@
 #include "tests/fixture/fixture_training.h"
 
 static mv_trace trace;
-static mv_err err;
 
-static const mv_trace *read_bytes(mv_span file)
+static void read_live(mvt_live *l)
 {
-    mvt_ok(mv_trace_read_bytes(mvt_memory(), file, &trace, mvt_err()));
-    const char *why = mvt_unsound(&trace);
-    cr_assert_null(why, "%s", why);
-    return &trace;
-}
-
-static const mv_trace *read_live(mvt_live *l)
-{
-    return read_bytes(mvt_live_bytes(l));
+    trace = mvt_read(mvt_live_bytes(l));
 }
 
 static uint64_t notes(mv_note_code code)
@@ -110,8 +101,7 @@ Test(live, an_oom_is_an_event_of_its_device)
 {
     mvt_live *l = mvt_live_new();
 
-    mvt_live_event(l, MV_LIVE_EVENT_OOM,
-                   (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "f:a.py:7")});
+    MVT_LIVE(l, OOM, .size = 1 << 30, .stack = mvt_live_stack(l, "f:a.py:7"));
     read_live(l);
     mvt_expect_event(&trace, 0, 0, MV_ACTION_OOM, MV_NO_BYTES, 1 << 30);
 }
@@ -323,15 +313,13 @@ Test(live, the_frameworks_totals_are_compared)
 
     mvt_live_segment(l, 0x10000000, 2 << 20);
     mvt_live_block(l, .addr = 0x10000000, .size = 512);
-    mvt_live_event(l, MV_LIVE_EVENT_TOTALS, (mvt_live_args){.allocated = 512, .reserved = 2 << 20});
+    MVT_LIVE(l, TOTALS, .allocated = 512, .reserved = 2 << 20);
     read_live(l);
     cr_assert_eq(notes(MV_NOTE_LOST), 0);
     mvt_live_block(l, .addr = 0x10000200, .size = 512);
-    mvt_live_event(l, MV_LIVE_EVENT_TOTALS,
-                   (mvt_live_args){.allocated = 3072, .reserved = 2 << 20});
+    MVT_LIVE(l, TOTALS, .allocated = 3072, .reserved = 2 << 20);
     mvt_live_block(l, .addr = 0x10000400, .size = 512);
-    mvt_live_event(l, MV_LIVE_EVENT_TOTALS,
-                   (mvt_live_args){.allocated = 3584, .reserved = 2 << 20});
+    MVT_LIVE(l, TOTALS, .allocated = 3584, .reserved = 2 << 20);
     read_live(l);
     cr_assert_eq(notes(MV_NOTE_LOST), 1);
     cr_assert_str_eq(trace.notes[MV_NOTE_LOST].first,
@@ -481,32 +469,24 @@ LongTest(live, training_runs_come_back_event_for_event)
 
         mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
         const mv_trace *from = mvt_done(t);
-        read_bytes(mvt_live_of(from));
+        trace = mvt_read(mvt_live_of(from));
         cr_assert_eq(notes(MV_NOTE_LOST) + notes(MV_NOTE_DAMAGED), 0, "seed %lu",
                      (unsigned long)seed);
         const mv_events *a = &from->devices[0].events, *b = &trace.devices[0].events;
-        char x[512], y[512];
         cr_assert_eq(b->count, a->count);
         for (uint32_t i = 0; i < a->count; i++) {
             uint32_t n, m;
             const mv_frame_id *f = mv_stack_frames(from, a->stack[i], &n);
-            const mv_frame_id *g = mv_stack_frames(&trace, b->stack[i], &m);
+            mv_stack_frames(&trace, b->stack[i], &m);
             cr_assert_eq(b->action[i], a->action[i], "event %u", i);
             cr_assert_eq(b->addr[i], a->addr[i], "event %u", i);
             cr_assert_eq(b->size[i], rounded(a->size[i]), "event %u", i);
             cr_assert_eq(b->time_us[i], a->time_us[i] + 1700000000000000, "event %u", i);
             cr_assert_eq(m, n, "event %u", i);
-            for (uint32_t k = 0; k < n; k++) {
-                snprintf(x, sizeof x, "%s %s %lld",
-                         mv_string_text(from, from->frames.function[f[k].row]),
-                         mv_string_text(from, from->frames.file[f[k].row]),
-                         (long long)from->frames.line[f[k].row]);
-                snprintf(y, sizeof y, "%s %s %lld",
-                         mv_string_text(&trace, trace.frames.function[g[k].row]),
-                         mv_string_text(&trace, trace.frames.file[g[k].row]),
-                         (long long)trace.frames.line[g[k].row]);
-                cr_assert_str_eq(x, y, "event %u", i);
-            }
+            for (uint32_t k = 0; k < n; k++)
+                expect_frame(b->stack[i], k, mv_string_text(from, from->frames.function[f[k].row]),
+                             mv_string_text(from, from->frames.file[f[k].row]),
+                             from->frames.line[f[k].row]);
         }
         cr_assert_eq(trace.segments.count, from->segments.count);
         cr_assert_eq(trace.segments.allocated[0], from->segments.allocated[0]);
@@ -518,13 +498,10 @@ Test(live, a_capture_survives_the_container)
 {
     mvt_training_truth truth;
     mvt_trace *t = mvt_new();
-    mv_trace again;
 
     mvt_training(t, 3, MVT_LEAK_LOSS, &truth);
-    read_bytes(mvt_live_of(mvt_done(t)));
-    cr_assert_eq(
-        mv_trace_read_bytes(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace), &again, &err),
-        MV_OK);
+    trace = mvt_read(mvt_live_of(mvt_done(t)));
+    mv_trace again = mvt_read(mvt_snapshot_of(mvt_memory(), &trace));
     const char *differs = mvt_difference(&trace, &again);
     cr_assert_null(differs, "%s", differs);
 }
@@ -551,12 +528,10 @@ static void some_step(mvt_live *l)
 Test(live, marks_are_steps)
 {
     mvt_live *l = mvt_live_new();
-    char name[32];
 
     mvt_live_segment(l, 0x10000000, 2 << 20);
     for (int i = 0; i < 10; i++) {
-        snprintf(name, sizeof name, "step %d", i);
-        mark(l, MV_LIVE_EVENT_MARK, 1, name, 0);
+        mark(l, MV_LIVE_EVENT_MARK, 1, mvt_format("step %d", i), 0);
         mark(l, MV_LIVE_EVENT_PUSH, 1, "aten::add", 0);
         some_step(l);
         mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
@@ -573,11 +548,10 @@ Test(live, ranges_are_steps)
 {
     for (int with_marks = 0; with_marks < 2; with_marks++) {
         mvt_live *l = mvt_live_new();
-        char name[32];
 
         mvt_live_segment(l, 0x10000000, 2 << 20);
         for (int i = 0; i < 10; i++) {
-            snprintf(name, sizeof name, with_marks ? "step" : "iteration %d", i);
+            const char *name = with_marks ? "step" : mvt_format("iteration %d", i);
             mark(l, MV_LIVE_EVENT_PUSH, 1, name, 0);
             some_step(l);
             mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
@@ -593,12 +567,9 @@ Test(live, ranges_are_steps)
 
 static void keep_and_exit(mvt_live *l, bool in_order)
 {
-    char name[32];
-
     mvt_live_segment(l, 0x10000000, 2 << 20);
     for (uint32_t i = 0; i < 10; i++) {
-        snprintf(name, sizeof name, "step %u", i);
-        mark(l, MV_LIVE_EVENT_MARK, 1, name, 0);
+        mark(l, MV_LIVE_EVENT_MARK, 1, mvt_format("step %u", i), 0);
         mvt_live_block(l, .addr = 0x10100000, .size = 512, .stack = mvt_live_stack(l, "f:a.py:7"));
         mvt_live_block(l, .addr = 0x10000000 + i * 512, .size = 512,
                        .stack = mvt_live_stack(l, "keep:a.py:9"));

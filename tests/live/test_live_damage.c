@@ -41,8 +41,7 @@ static mv_span some_file(void)
     mvt_live_free(l, .addr = 0x10000000, .size = 512);
     mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = 0x10000200, .size = 64, .stack = second,
                   .text = mvt_live_string(l, "pool"), .library = mvt_live_string(l, "libffi.so.8"));
-    mvt_live_event(l, MV_LIVE_EVENT_PUSH,
-                   (mvt_live_args){.thread = 2, .text = mvt_live_string(l, "step 1")});
+    MVT_LIVE(l, PUSH, .thread = 2, .text = mvt_live_string(l, "step 1"));
     return mvt_live_bytes(l);
 }
 
@@ -114,7 +113,7 @@ Test(live_damage, a_sealed_chunk_is_checked)
     uint64_t at = chunk_of(file, MV_LIVE_EVENTS, sizeof(mv_wire_header));
 
     bytes[at + HEADERS + 3] ^= 1;
-    mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length}, &trace, mvt_err()));
+    trace = mvt_read((mv_span){bytes, file.length});
     cr_assert_eq(trace.notes[MV_NOTE_DAMAGED].count, 1);
     cr_assert_eq(trace.devices[0].events.count, 3);
     cr_assert_eq(trace.devices[0].events.action[0], MV_ACTION_ALLOC);
@@ -131,7 +130,7 @@ Test(live_damage, names_after_a_lost_chunk_keep_their_numbers)
     uint32_t count;
 
     memset(bytes + at, 0x55, HEADERS);
-    mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length}, &trace, mvt_err()));
+    trace = mvt_read((mv_span){bytes, file.length});
     const mv_events *e = &trace.devices[0].events;
     cr_assert_gt(trace.notes[MV_NOTE_DAMAGED].count, 0);
     cr_assert_eq(e->count, 4); /* the caller of cudaMalloc is unknown, so there is no segment */
@@ -149,7 +148,7 @@ Test(live_damage, without_facts_it_is_still_a_capture)
 
     memset(bytes + sizeof(mv_wire_header), 0, 4096);
     cr_assert(mv_live_probe((mv_span){bytes, file.length}));
-    mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length}, &trace, mvt_err()));
+    trace = mvt_read((mv_span){bytes, file.length});
     cr_assert(mv_trace_is_captured(&trace));
     cr_assert_eq(trace.devices[0].events.count, 5);
 }
@@ -162,9 +161,7 @@ Test(live_damage, a_chunk_that_is_just_begun_is_not_damage)
     memcpy(bytes, file.data, file.length);
     bytes[file.length + 5] = 1;                          /* everything but the magic */
     bytes[file.length + sizeof(mv_wire_chunk) + 16] = 9; /* where its numbers begin */
-    cr_assert_eq(
-        mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length + 3 * CHUNK}, &trace, &err),
-        MV_OK);
+    trace = mvt_read((mv_span){bytes, file.length + 3 * CHUNK});
     cr_assert_eq(trace.notes[MV_NOTE_DAMAGED].count, 0);
     cr_assert_eq(trace.devices[0].events.count, 5);
 }

@@ -89,11 +89,9 @@ static void write_event(mvt_live *l, uint32_t i)
     else
         mvt_live_free(l, .thread = thread, .addr = addr, .size = 511 + i, .device = i / 2 % 7 == 3);
     if (i % 9 == 4)
-        mvt_live_event(l, MV_LIVE_EVENT_TOTALS,
-                       (mvt_live_args){.thread = thread, .allocated = i, .reserved = 4096});
+        MVT_LIVE(l, TOTALS, .thread = thread, .allocated = i, .reserved = 4096);
     if (i % 13 == 5)
-        mvt_live_event(l, MV_LIVE_EVENT_MARK,
-                       (mvt_live_args){.thread = thread, .text = mvt_live_string(l, "step")});
+        MVT_LIVE(l, MARK, .thread = thread, .text = mvt_live_string(l, "step"));
     if (i % 17 == 6)
         mvt_live_segment(l, 0x10000000 + (uint64_t)i * (2 << 20), 2 << 20);
     if (i % 19 == 7)
@@ -122,13 +120,12 @@ Test(live_follow, any_number_of_reads_gives_the_same_records)
         mv_live_chunks chunks;
         mv_live_merge merge;
         mv_live_record r;
-        records out = {0};
+        records want = {0};
         mv_build_init(&b, arena, &trace);
         cr_assert(mv_live_chunks_find(arena, mvt_live_bytes(l), &b, &chunks));
         cr_assert(mv_live_merge_init(arena, &chunks, true, &b, &merge));
         while (mv_live_merge_next(&merge, &r))
-            keep(&out, &r);
-        records want = out;
+            keep(&want, &r);
         cr_assert_gt(want.count, 300);
         expect_same(&f.got, &want);
         cr_assert_eq(status(&f)->lost + status(&f)->late + status(&f)->damaged, 0);
@@ -159,8 +156,10 @@ Test(live_follow, facts_arrive_while_it_runs)
 }
 
 /* Thread 1 takes number 2, and thread 2 writes 3 before thread 1 has written 2. */
-static void begin_gap(following *f, mvt_live *l)
+static void begin_gap(following *f)
 {
+    mvt_live *l = mvt_live_new();
+
     mvt_live_block(l, .thread = 1, .sequence = 1, .time_us = 1000, .addr = 4096, .size = 512);
     begin(f, l);
     mvt_live_block(l, .thread = 2, .sequence = 3, .time_us = 1030, .addr = 8192, .size = 512);
@@ -168,16 +167,15 @@ static void begin_gap(following *f, mvt_live *l)
 
 Test(live_follow, records_wait_for_a_missing_number)
 {
-    mvt_live *l = mvt_live_new();
     following f;
 
-    begin_gap(&f, l);
+    begin_gap(&f);
     f.now_us = 1030 + SOON_US;
     for (int i = 0; i < 5; i++)
         feed(&f);
     cr_assert_eq(f.got.count, 1);
     cr_assert(status(&f)->is_waiting);
-    mvt_live_free(l, .thread = 1, .sequence = 2, .time_us = 1020, .addr = 4096, .size = 512);
+    mvt_live_free(f.live, .thread = 1, .sequence = 2, .time_us = 1020, .addr = 4096, .size = 512);
     feed(&f);
     cr_assert_eq(f.got.count, 3);
     cr_assert_eq(f.got.rows[1].sequence, 2);
@@ -186,15 +184,14 @@ Test(live_follow, records_wait_for_a_missing_number)
 
 Test(live_follow, a_number_that_does_not_come_is_given_up_by_time)
 {
-    mvt_live *l = mvt_live_new();
     following f;
 
-    begin_gap(&f, l);
+    begin_gap(&f);
     f.now_us = 1031 + SOON_US;
     feed(&f);
     cr_assert_eq(f.got.count, 2);
     cr_assert_eq(status(&f)->lost, 1);
-    mvt_live_free(l, .thread = 1, .sequence = 2, .time_us = 1020, .addr = 4096, .size = 512);
+    mvt_live_free(f.live, .thread = 1, .sequence = 2, .time_us = 1020, .addr = 4096, .size = 512);
     feed(&f);
     cr_assert_eq(f.got.rows[2].sequence, 2);
     cr_assert(status(&f)->is_late);
@@ -219,11 +216,10 @@ Test(live_follow, records_of_another_clock_are_not_held_back)
 
 Test(live_follow, a_number_that_nobody_can_write_is_lost)
 {
-    mvt_live *l = mvt_live_new();
     following f;
 
-    begin_gap(&f, l);
-    mvt_live_next_chunk(l, 1, true);
+    begin_gap(&f);
+    mvt_live_next_chunk(f.live, 1, true);
     feed(&f);
     cr_assert_eq(f.got.count, 1);
     feed(&f);
@@ -234,10 +230,9 @@ Test(live_follow, a_number_that_nobody_can_write_is_lost)
 
 Test(live_follow, at_the_end_no_number_is_waited_for)
 {
-    mvt_live *l = mvt_live_new();
     following f;
 
-    begin_gap(&f, l);
+    begin_gap(&f);
     feed(&f);
     f.now_us = MV_LIVE_FOLLOW_ENDED;
     update(&f);

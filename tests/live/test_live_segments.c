@@ -6,9 +6,7 @@ static mv_trace trace;
 
 static void read_live(mvt_live *l)
 {
-    mvt_ok(mv_trace_read_bytes(mvt_memory(), mvt_live_bytes(l), &trace, mvt_err()));
-    const char *why = mvt_unsound(&trace);
-    cr_assert_null(why, "%s", why);
+    trace = mvt_read(mvt_live_bytes(l));
 }
 
 static uint64_t lost(void)
@@ -135,8 +133,7 @@ Test(live_segments, memory_of_another_process_is_not_a_segment)
     allocator_calls(l, MAP, .handle = 6, .addr = 0x50000000, .size = 2 << 20);
     allocator_calls(l, MAP, .handle = 6, .addr = 0x50200000, .size = 2 << 20);
     mvt_live_block(l, .addr = 0x40000000, .size = 2 << 20);
-    mvt_live_event(l, MV_LIVE_EVENT_TOTALS,
-                   (mvt_live_args){.allocated = 2 << 20, .reserved = 2 << 20});
+    MVT_LIVE(l, TOTALS, .allocated = 2 << 20, .reserved = 2 << 20);
     allocator_calls(l, UNMAP, .addr = 0x50000000, .size = 4 << 20);
     /* the handle's number is reused for different memory */
     allocator_calls(l, CREATE, .handle = 6, .size = 2 << 20);

@@ -53,11 +53,9 @@ static mvt_live *whole_file(void)
         if (i % 60 == 33)
             mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = addr - 30 * 4096);
         if (i % 40 == 7)
-            mvt_live_event(l, MV_LIVE_EVENT_PUSH,
-                           (mvt_live_args){.thread = thread, .text = mvt_live_string(l, "range")});
+            MVT_LIVE(l, PUSH, .thread = thread, .text = mvt_live_string(l, "range"));
         if (i % 50 == 8)
-            mvt_live_event(l, MV_LIVE_EVENT_BEGIN,
-                           (mvt_live_args){.number = i + 1, .text = mvt_live_string(l, "long")});
+            MVT_LIVE(l, BEGIN, .number = i + 1, .text = mvt_live_string(l, "long"));
         if (i % 25 == 24)
             mvt_live_next_chunk(l, thread, true);
     }
@@ -128,11 +126,9 @@ static void fold_and_read(mvt_live *l, uint32_t count, mv_trace *out)
 Test(ring, folding_at_any_number_keeps_the_end)
 {
     mvt_live *l = whole_file();
-    mv_trace want, got;
-    uint32_t events;
+    mv_trace want = mvt_read(mvt_live_bytes(l)), got;
+    uint32_t events = want.devices[0].events.count;
 
-    mvt_ok(mv_trace_read_bytes(mvt_memory(), mvt_live_bytes(l), &want, mvt_err()));
-    events = want.devices[0].events.count;
     cr_assert_gt(want.blocks.count, 50);
     for (uint32_t count = 1; count < EVENTS; count += 13) {
         fold_and_read(l, count, &got);
@@ -224,9 +220,7 @@ static mvt_live *steps_that_leak(uint32_t leaks_until)
 
     mvt_live_segment(l, base, (uint64_t)4 * SECONDS * 4 * MIB);
     for (uint32_t i = 0; i < SECONDS; i++) {
-        mvt_live_event(
-            l, MV_LIVE_EVENT_MARK,
-            (mvt_live_args){.time_us = 1000000ull * (i + 1), .text = mvt_live_string(l, "step")});
+        MVT_LIVE(l, MARK, .time_us = 1000000ull * (i + 1), .text = mvt_live_string(l, "step"));
         hold(l, "work:a.py:11;main:a.py:1", USED + i, 3);
         if (i < leaks_until)
             hold(l, i % 2 ? "leak:a.py:7;odd:a.py:3;main:a.py:1" : "leak:a.py:7;main:a.py:1",
@@ -315,13 +309,12 @@ Test(ring, folded_steps_are_no_steps)
 static mv_leaks leaks_with_fact(const char *value)
 {
     mvt_live *l = mvt_live_new();
-    mv_trace trace;
 
     mvt_live_fact(l, "folded_until_us", "2000000");
     mvt_live_fact(l, "folded_lines_0", value);
     mvt_live_segment(l, base, 2 << 20);
     mvt_live_block(l, .addr = base, .size = 512, .stack = mvt_live_stack(l, "f:a.py:1"));
-    mvt_ok(mv_trace_read_bytes(mvt_memory(), mvt_live_bytes(l), &trace, mvt_err()));
+    mv_trace trace = mvt_read(mvt_live_bytes(l));
     return leaks_of(&trace);
 }
 
@@ -362,15 +355,13 @@ static mv_pauses pauses_after(uint32_t marks, mv_trace *trace)
     mv_pauses pauses;
 
     mvt_live_segment(l, base, 2 << 20);
-    mvt_live_event(l, MV_LIVE_EVENT_MARK,
-                   (mvt_live_args){.time_us = 2000000, .text = mvt_live_string(l, MV_MARK_PAUSE)});
+    MVT_LIVE(l, MARK, .time_us = 2000000, .text = mvt_live_string(l, MV_MARK_PAUSE));
     for (uint32_t i = 0; i < marks; i++) {
-        mvt_live_event(l, MV_LIVE_EVENT_MARK, (mvt_live_args){.text = mvt_live_string(l, "other")});
+        MVT_LIVE(l, MARK, .text = mvt_live_string(l, "other"));
         if (i % 1000 == 999)
             mvt_live_next_chunk(l, 0, true);
     }
-    mvt_live_event(l, MV_LIVE_EVENT_MARK,
-                   (mvt_live_args){.time_us = 9000000, .text = mvt_live_string(l, MV_MARK_RESUME)});
+    MVT_LIVE(l, MARK, .time_us = 9000000, .text = mvt_live_string(l, MV_MARK_RESUME));
     fold_and_read(l, marks - 10, trace);
     mvt_ok(mv_pauses_find(mvt_memory(), trace, NULL, NULL, &pauses, mvt_err()));
     return pauses;
