@@ -27,47 +27,19 @@ static mvt_run hooked(const char *environment, const char *program, const char *
     return run;
 }
 
-static unsigned count(const char *text, const char *what)
-{
-    unsigned found = 0;
-
-    for (; (text = strstr(text, what)); text += strlen(what))
-        found++;
-    return found;
-}
+typedef enum { CALL, LAUNCH, WAIT, KINDS } hook_kind;
 
 static const struct {
+    hook_kind kind;
     const char *name, *action;
     unsigned flags;
+    bool is_recorded;
 } rows[] = {
-#define MV_HOOK(name, base, since, flags, ACTION, ...) {#name, #ACTION, flags},
-#define MV_LAUNCH(...)
-#define MV_WAIT(...)
-#define MV_RANGE(...)
-#define MV_LOOKUP(...)
-#include "capture/hooks/hooks.def"
-};
-
-static const struct {
-    const char *name;
-    unsigned flags;
-} launches[] = {
-#define MV_HOOK(...)
-#define MV_LAUNCH(name, base, since, flags, ...) {#name, flags},
-#define MV_WAIT(...)
-#define MV_RANGE(...)
-#define MV_LOOKUP(...)
-#include "capture/hooks/hooks.def"
-};
-
+#define MV_HOOK(name, base, since, flags, ACTION, ...) {CALL, #name, #ACTION, flags, true},
+#define MV_LAUNCH(name, base, since, flags, ...)       {LAUNCH, #name, "", flags, true},
 /* Copies that have a direction parameter are called with an invalid direction. */
-static const struct {
-    unsigned flags;
-    bool counts;
-} waits[] = {
-#define MV_HOOK(...)
-#define MV_LAUNCH(...)
-#define MV_WAIT(name, base, since, flags, params, args, what) {flags, #what[0] == 'M'},
+#define MV_WAIT(name, base, since, flags, params, args, what) \
+    {WAIT, #name, "", flags, #what[0] == 'M'},
 #define MV_RANGE(...)
 #define MV_LOOKUP(...)
 #include "capture/hooks/hooks.def"
@@ -82,45 +54,48 @@ static const struct {
 #undef ACTION
 };
 
+/* Expects as many calls in the log. Returns their action. */
+static mv_api_action expect_calls(const char *log, const char *name, const char *action,
+                                  unsigned wanted)
+{
+    unsigned i = 0;
+
+    while (i < MV_API_ACTION_COUNT - 1 && strcmp(actions[i].name, action) != 0)
+        i++;
+    const char *line = mvt_format("call %s %s ", name, actions[i].text);
+    /* A call that frees memory is numbered before it begins, any other call after it ends. */
+    bool gives = mv_api_gives(actions[i].number);
+    const char *at = strstr(log, line), *numbered = at ? strstr(at, "numbered=") : NULL;
+    cr_assert(!at || (numbered && numbered[9] == (gives ? '1' : '0')), "%s%.120s", line, at);
+    cr_assert_eq(mvt_count(log, line), wanted, "%s is there %u times", line, mvt_count(log, line));
+    return actions[i].number;
+}
+
 /* Each row must be called once, and be recorded once under its name. */
 static void expect_every_row(const char *program, const char *way, bool has_runtime)
 {
     mvt_run run = hooked("", program, way);
-    unsigned expected = 0, counted = 0, loads = 0, waited = 0;
+    unsigned expected[KINDS] = {0}, loads = 0;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        unsigned wanted = has_runtime || !(rows[i].flags & MV_RUNTIME);
-        unsigned j = 0;
-        while (j < MV_API_ACTION_COUNT - 1 && strcmp(actions[j].name, rows[i].action) != 0)
-            j++;
-        unsigned action = j;
-        const char *line = mvt_format("call %s %s ", rows[i].name, actions[action].text);
-        /* A call that frees memory is numbered before it begins, any other call after it ends. */
-        bool gives = mv_api_gives(actions[action].number);
-        const char *at = strstr(run.err, line), *numbered = at ? strstr(at, "numbered=") : NULL;
-        cr_assert(!at || (numbered && numbered[9] == (gives ? '1' : '0')), "%s%.120s", line, at);
-        cr_assert_eq(count(run.err, line), wanted, "%s: %s is there %u times", way, line,
-                     count(run.err, line));
-        expected += wanted;
-        loads += actions[action].number == MV_API_LOAD ? wanted : 0;
+        unsigned wanted = rows[i].is_recorded && (has_runtime || !(rows[i].flags & MV_RUNTIME));
+        expected[rows[i].kind] += wanted;
+        if (rows[i].kind == CALL &&
+            expect_calls(run.err, rows[i].name, rows[i].action, wanted) == MV_API_LOAD)
+            loads += wanted;
     }
-    cr_assert_gt(expected, 60);
-    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
-        counted += has_runtime || !(launches[i].flags & MV_RUNTIME);
-    cr_assert_eq(count(run.err, "launch\n"), counted);
-    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
-        waited += waits[i].counts && (has_runtime || !(waits[i].flags & MV_RUNTIME));
-    cr_assert_eq(count(run.err, "wait\n"), waited);
+    cr_assert_gt(expected[CALL], 60);
+    cr_assert_eq(mvt_count(run.err, "launch\n"), expected[LAUNCH]);
+    cr_assert_eq(mvt_count(run.err, "wait\n"), expected[WAIT]);
     /* Graph captures: three functions begin a capture and one ends it, each in two variants. */
-    cr_assert_eq(count(run.err, "mark BEGIN "), 6, "%s", run.err);
-    cr_assert_eq(count(run.err, "mark END "), 2, "%s", run.err);
-    cr_assert_eq(count(run.err, " CUDA graph capture 6\n"), 1, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "mark BEGIN "), 6, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "mark END "), 2, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, " CUDA graph capture 6\n"), 1, "%s", run.err);
     /* All of these launch one of two kernels, but only launches through the driver record which
      * kernel (hooked.c). */
-    cr_assert_eq(count(run.err, " load "), loads + 2, "%s", run.err);
-    expected += 2;
-    cr_assert_eq(count(run.err, "call "), expected);
-    cr_assert_eq(count(run.err, "result=0"), expected);
+    cr_assert_eq(mvt_count(run.err, " load "), loads + 2, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "call "), expected[CALL] + 2);
+    cr_assert_eq(mvt_count(run.err, "result=0"), expected[CALL] + 2);
 }
 
 Test(hooks, every_row_is_recorded_through_the_plt)
@@ -183,41 +158,38 @@ LongTest(hooks, names_that_are_not_waited_for_are_counted)
         const char *text = strstr(run.out, "lost ");
         unsigned lost = text ? (unsigned)strtoul(text + 5, NULL, 10) : 0;
         /* Count the rows with an empty column in the table that the program printed. */
-        unsigned found = 0;
+        unsigned missing = 0;
         for (const char *row = strchr(run.out, '\n'); row && row[1]; row = strchr(row + 1, '\n')) {
             const char *api = strchr(row, ','), *library = api ? strchr(api + 1, ',') : NULL;
-            found += library && (api[1] == ',' || library[1] == ',');
+            missing += library && (api[1] == ',' || library[1] == ',');
         }
-        unsigned missing = found;
         cr_assert_leq(missing, lost, "%u missing, %u lost", missing, lost);
     }
 }
 
-Test(hooks, a_failed_alloc_is_recorded_with_its_size_and_result)
+Test(hooks, a_failed_call_is_recorded_with_its_result)
 {
-    mvt_run run = hooked("FAKE_FAIL=cudaMalloc", "hooked", "calls");
+    static const struct {
+        const char *fails, *line;
+    } calls[] = {{"FAKE_FAIL=cudaMalloc",
+                  "call cudaMalloc alloc addr=0 size=1000 handle=0 device=4 "
+                  "result=2 numbered=0"},
+                 {"FAKE_FAIL=cudaFree", "call cudaFree free addr=120000001000 size=0 handle=0 "
+                                        "device=4 result=2 numbered=1"}};
 
-    cr_assert_not_null(strstr(run.err, "call cudaMalloc alloc addr=0 size=1000 handle=0 device=4 "
-                                       "result=2 numbered=0"),
-                       "%s", run.err);
-}
-
-Test(hooks, a_failed_free_is_recorded_with_its_result)
-{
-    mvt_run run = hooked("FAKE_FAIL=cudaFree", "hooked", "calls");
-
-    cr_assert_not_null(strstr(run.err, "call cudaFree free addr=120000001000 size=0 handle=0 "
-                                       "device=4 result=2 numbered=1"),
-                       "%s", run.err);
+    for (size_t i = 0; i < 2; i++) {
+        mvt_run run = hooked(calls[i].fails, "hooked", "calls");
+        cr_assert_not_null(strstr(run.err, calls[i].line), "%s", run.err);
+    }
 }
 
 Test(hooks, nothing_is_recorded_when_recording_is_off)
 {
     mvt_run run = hooked("HOOKED_OFF=1", "hooked", "calls");
 
-    cr_assert_eq(count(run.err, "real cuda"), 2, "%s", run.err);
-    cr_assert_eq(count(run.err, "call "), 0, "%s", run.err);
-    cr_assert_eq(count(run.err, "sequence"), 0, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "real cuda"), 2, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "call "), 0, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "sequence"), 0, "%s", run.err);
 }
 
 Test(hooks, sizes_come_from_descriptors)
@@ -240,7 +212,7 @@ Test(hooks, sizes_come_from_descriptors)
         cr_assert_not_null(at, "%s\n%s", wanted[i], run.err);
         at++;
     }
-    cr_assert_eq(count(run.err, "call "), sizeof wanted / sizeof *wanted);
+    cr_assert_eq(mvt_count(run.err, "call "), sizeof wanted / sizeof *wanted);
 }
 
 /* A multicast object has no memory of its own, whatever size is in its descriptor. */
@@ -267,9 +239,9 @@ Test(hooks, each_library_reaches_its_own_runtime)
     mvt_run run = hooked("", "hooked", "local " PLUGIN("plugin12") PLUGIN("plugin13"));
 
     cr_assert_str_eq(run.out, "0x120000001000\n0\n0x130000001000\n0\n");
-    cr_assert_eq(count(run.err, "from=plugin12.so"), 2, "%s", run.err);
-    cr_assert_eq(count(run.err, "from=plugin13.so"), 2, "%s", run.err);
-    cr_assert_eq(count(run.err, "call "), 4, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "from=plugin12.so"), 2, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "from=plugin13.so"), 2, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "call "), 4, "%s", run.err);
 }
 
 Test(hooks, a_linked_runtime_does_not_hide_a_plugins_own)
@@ -287,8 +259,8 @@ Test(hooks, a_static_runtime_is_recorded_by_its_symbol_lookups)
                                        "handle=0 device=4 result=0 numbered=0 "
                                        "from=plugin_static.so"),
                        "%s", run.err);
-    cr_assert_eq(count(run.err, "call cuMemFree_v2 free addr=700000001000"), 1, "%s", run.err);
-    cr_assert_eq(count(run.err, "call "), 2, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "call cuMemFree_v2 free addr=700000001000"), 1, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "call "), 2, "%s", run.err);
 }
 
 /* Such a library binds without the hooks, and so does its own libcudart. */
@@ -296,8 +268,8 @@ Test(hooks, a_library_that_binds_deeply_works_and_is_not_seen)
 {
     mvt_run run = hooked("", "hooked", "deepbind " PLUGIN("plugin12") PLUGIN("plugin_static"));
 
-    cr_assert_eq(count(run.out, "\n0\n"), 2, "%s", run.out);
-    cr_assert_eq(count(run.err, "call "), 0, "%s", run.err);
+    cr_assert_eq(mvt_count(run.out, "\n0\n"), 2, "%s", run.out);
+    cr_assert_eq(mvt_count(run.err, "call "), 0, "%s", run.err);
 }
 
 /* ... unless that libcudart was already loaded. */
@@ -305,26 +277,26 @@ Test(hooks, a_runtime_that_was_there_is_seen_below_a_library_that_binds_deeply)
 {
     mvt_run run = hooked("", "hooked_linked", "deepbind " PLUGIN("plugin12"));
 
-    cr_assert_eq(count(run.err, "call cuda"), 0, "%s", run.err);
-    cr_assert_eq(count(run.err, "from=libcudart.so.12"), 2, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "call cuda"), 0, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "from=libcudart.so.12"), 2, "%s", run.err);
 }
 
 Test(hooks, libraries_that_come_and_go_reach_their_own_runtime)
 {
     mvt_run run = hooked("", "hooked", "reload " PLUGIN("plugin12") PLUGIN("plugin13"));
 
-    cr_assert_eq(count(run.out, "12\n"), 10, "%s", run.out);
-    cr_assert_eq(count(run.out, "13\n"), 10, "%s", run.out);
-    cr_assert_eq(count(run.err, "call "), 20, "%s", run.err);
+    cr_assert_eq(mvt_count(run.out, "12\n"), 10, "%s", run.out);
+    cr_assert_eq(mvt_count(run.out, "13\n"), 10, "%s", run.out);
+    cr_assert_eq(mvt_count(run.err, "call "), 20, "%s", run.err);
 }
 
 Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
 {
     mvt_run run = hooked("", "hooked", "reload");
 
-    cr_assert_eq(count(run.out, "0 12\n"), 10, "%s", run.out);
-    cr_assert_eq(count(run.out, "0 13\n"), 10, "%s", run.out);
-    cr_assert_eq(count(run.err, "call cudaMalloc alloc "), 20, "%s", run.err);
+    cr_assert_eq(mvt_count(run.out, "0 12\n"), 10, "%s", run.out);
+    cr_assert_eq(mvt_count(run.out, "0 13\n"), 10, "%s", run.out);
+    cr_assert_eq(mvt_count(run.err, "call cudaMalloc alloc "), 20, "%s", run.err);
 }
 
 /* Another tool's hook, which requests one more byte, loaded before the shim and after it. */
@@ -342,8 +314,8 @@ Test(hooks, hooks_of_other_tools_are_called_once)
                                       "cat log >&2",
                              orders[i].order);
         cr_assert_eq(run.status, 0, "%s", run.err);
-        cr_assert_eq(count(run.err, "real cudaMalloc\n"), 1, "%s", run.err);
-        cr_assert_eq(count(run.err, "call cudaMalloc "), 1, "%s", run.err);
+        cr_assert_eq(mvt_count(run.err, "real cudaMalloc\n"), 1, "%s", run.err);
+        cr_assert_eq(mvt_count(run.err, "call cudaMalloc "), 1, "%s", run.err);
         cr_assert_not_null(strstr(run.err, orders[i].seen), "%s", run.err);
     }
 }
@@ -354,11 +326,12 @@ Test(hooks, entry_points_keep_the_version_that_was_asked_for)
 
     for (size_t i = 0; i < 2; i++) {
         mvt_run run = hooked(hidden[i], "hooked", "entry libcudart.so.13");
-        cr_assert_eq(count(run.err, "call "), 4, "%s", run.err);
-        cr_assert_eq(count(run.err, "call cuMemCreate create "), 1, "%s", run.err);
-        cr_assert_eq(count(run.err, "call cuMemAllocAsync_ptsz alloc_async "), 1, "%s", run.err);
-        cr_assert_eq(count(run.err, "call cuMemAlloc alloc "), 1, "%s", run.err);
-        cr_assert_eq(count(run.err, "call cuMemAlloc_v2 alloc "), 1, "%s", run.err);
+        cr_assert_eq(mvt_count(run.err, "call "), 4, "%s", run.err);
+        cr_assert_eq(mvt_count(run.err, "call cuMemCreate create "), 1, "%s", run.err);
+        cr_assert_eq(mvt_count(run.err, "call cuMemAllocAsync_ptsz alloc_async "), 1, "%s",
+                     run.err);
+        cr_assert_eq(mvt_count(run.err, "call cuMemAlloc alloc "), 1, "%s", run.err);
+        cr_assert_eq(mvt_count(run.err, "call cuMemAlloc_v2 alloc "), 1, "%s", run.err);
     }
 }
 
@@ -386,37 +359,39 @@ Test(hooks, cpu_tensors_are_recorded_where_they_are_wanted)
 {
     mvt_run run = mvt_sh(LOG HOOKS "HOOKED_CPU=1 " MV_HOOKED "/hooked " C10 "; cat log >&2");
 
-    cr_assert_eq(count(run.err, "device=0:3"), 5, "%s", run.err);
-    cr_assert_eq(count(run.err, "device=1:3"), 5, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "device=0:3"), 5, "%s", run.err);
+    cr_assert_eq(mvt_count(run.err, "device=1:3"), 5, "%s", run.err);
     cr_assert_not_null(strstr(run.out, "0: 1, 5 calls"), "profiling is off: %s", run.out);
+}
+
+/* The program prints how many arguments were evaluated. */
+static void expect_recorded_with_the_shim(const char *words, const char *log)
+{
+    mvt_run without = mvt_sh(MV_HOOKED "/hooked %s", words);
+    mvt_run with = mvt_sh(LOG HOOKS MV_HOOKED "/hooked %s; cat log >&2", words);
+
+    cr_assert_str_eq(without.out, "0\n");
+    cr_assert_str_eq(with.out, "1\n");
+    cr_assert_str_eq(with.err, log);
 }
 
 Test(hooks, marks_are_recorded_and_cost_nothing_without_the_shim)
 {
-    mvt_run without = mvt_sh(MV_HOOKED "/hooked marks");
-    mvt_run with = mvt_sh(LOG HOOKS MV_HOOKED "/hooked marks; cat log >&2");
-
-    cr_assert_str_eq(without.out, "0\n");
-    cr_assert_str_eq(with.out, "1\n");
-    cr_assert_str_eq(with.err, "mark PUSH 0 forward\nmark MARK 0 step 3\nmark POP 0 \n");
+    expect_recorded_with_the_shim("marks",
+                                  "mark PUSH 0 forward\nmark MARK 0 step 3\nmark POP 0 \n");
 }
 
 /* Calls without a heap or a block are not recorded, and a heap cannot have the name of a level. */
 Test(hooks, heaps_are_recorded_and_cost_nothing_without_the_shim)
 {
-    mvt_run without = mvt_sh(MV_HOOKED "/hooked heaps");
-    mvt_run with = mvt_sh(LOG HOOKS MV_HOOKED "/hooked heaps; cat log >&2");
-
-    cr_assert_str_eq(without.out, "0\n");
-    cr_assert_str_eq(with.out, "1\n");
-    cr_assert_str_eq(with.err,
-                     "heap pool alloc addr=1000 size=512 device=-1\n"
-                     "heap pool free addr=1000 size=0 device=-1\n"
-                     "heap cuda heap alloc addr=2000 size=18446744073709551615 device=-1\n"
-                     "heap unnamed alloc addr=4000 size=1 device=-1\n"
-                     "heap xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx "
-                     "alloc addr=5000 size=1 device=-1\n"
-                     "heap other heaps alloc addr=6000 size=1 device=-1\n");
+    expect_recorded_with_the_shim(
+        "heaps", "heap pool alloc addr=1000 size=512 device=-1\n"
+                 "heap pool free addr=1000 size=0 device=-1\n"
+                 "heap cuda heap alloc addr=2000 size=18446744073709551615 device=-1\n"
+                 "heap unnamed alloc addr=4000 size=1 device=-1\n"
+                 "heap xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx "
+                 "alloc addr=5000 size=1 device=-1\n"
+                 "heap other heaps alloc addr=6000 size=1 device=-1\n");
 }
 
 Test(hooks, threads_may_name_and_use_the_same_heaps)
@@ -424,9 +399,9 @@ Test(hooks, threads_may_name_and_use_the_same_heaps)
     mvt_run run = mvt_sh("$MEMVIZ run -q -o a.bin " MV_HOOKED "/hooked heap_threads && "
                          "$MEMVIZ info --json a.bin | grep -o '{\"name\":\"heap [^}]*}' | sort -u");
 
-    cr_assert_eq(count(run.out, "\"allocs\":400,\"frees\":200,\"blocks\":200,\"bytes\":102400"), 40,
-                 "%s%s", run.out, run.err);
-    cr_assert_eq(count(run.out, "\"doubts\":\"\"}"), 40, "%s", run.out);
+    cr_assert_eq(mvt_count(run.out, "\"allocs\":400,\"frees\":200,\"blocks\":200,\"bytes\":102400"),
+                 40, "%s%s", run.out, run.err);
+    cr_assert_eq(mvt_count(run.out, "\"doubts\":\"\"}"), 40, "%s", run.out);
 }
 
 Test(hooks, nvtx_reports_heaps_and_regions)

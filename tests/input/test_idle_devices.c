@@ -19,15 +19,6 @@ static const char *write_trace(uint32_t used)
     return mvt_temp_file(mvt_snapshot_bytes(t));
 }
 
-static uint32_t count_of(const char *text, const char *part)
-{
-    uint32_t count = 0;
-
-    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
-        count++;
-    return count;
-}
-
 LongTest(idle, reports_have_one_line_for_all_idle_devices)
 {
     static const char *const commands[] = {"stats",         "leaks", "peak",   "lines",
@@ -36,9 +27,9 @@ LongTest(idle, reports_have_one_line_for_all_idle_devices)
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run r = mvt_here_or_sh("$MEMVIZ %s %s", commands[i], path);
-        cr_expect_eq(count_of(r.out, "7 other devices are idle\n"), 1, "%s: %s", commands[i],
+        cr_expect_eq(mvt_count(r.out, "7 other devices are idle\n"), 1, "%s: %s", commands[i],
                      r.out);
-        cr_expect_eq(count_of(r.out, "no events, no memory"), 0, "%s: %s", commands[i], r.out);
+        cr_expect_eq(mvt_count(r.out, "no events, no memory"), 0, "%s: %s", commands[i], r.out);
         cr_expect(strstr(r.out, "device 7"), "%s: %s", commands[i], r.out);
         cr_expect_not(strstr(r.out, "device 0"), "%s: %s", commands[i], r.out);
         cr_expect_neq(r.out[0], '\n');
@@ -55,9 +46,9 @@ Test(idle, info_and_triage_have_one_line_for_all_idle_devices)
 
     cr_expect(strstr(r.out, "\n       7 "), "%s", r.out);
     cr_expect_null(strstr(r.out, "\n       0 "), "%s", r.out);
-    cr_expect_eq(count_of(r.out, "7 other devices are idle\n"), 1, "%s", r.out);
+    cr_expect_eq(mvt_count(r.out, "7 other devices are idle\n"), 1, "%s", r.out);
     r = mvt_here_or_sh("$MEMVIZ %s", path);
-    cr_expect_eq(count_of(r.out, "7 other devices are idle\n"), 1, "%s", r.out);
+    cr_expect_eq(mvt_count(r.out, "7 other devices are idle\n"), 1, "%s", r.out);
     cr_expect_null(strstr(r.out, "device 0"), "%s", r.out);
     cr_expect(strstr(r.out, "\ndevice 7: "), "%s", r.out);
 }
