@@ -108,9 +108,12 @@ static void call_driver(void);
     MV_LAUNCH(name, base, since, flags, params, args, what)
 #define MV_RANGE(name, base, since, flags, params, args, event, stream) \
     MV_LAUNCH(name, base, since, flags, params, args, event)
-#define MV_LOOKUP(name, base, since, flags, params, args, symbol, out, version, ptsz) \
-    static int name##_twin MV_PARAMS params;                                          \
-    int name MV_PARAMS params;
+#define MV_LOOKUP(name, base, since, flags, params, args, ...) \
+    int name MV_PARAMS params;                                 \
+    static int name##_twin MV_PARAMS params                    \
+    {                                                          \
+        return name args;                                      \
+    }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "capture/hooks/hooks.def"
@@ -159,17 +162,6 @@ int cuGetProcAddress_v2(const char *symbol, void **out, int version, uint64_t fl
 {
     (void)status;
     return look_up(symbol, out, (unsigned)version, flags == MV_CUDA_PER_THREAD_STREAM);
-}
-
-static int cuGetProcAddress_twin(const char *symbol, void **out, int version, uint64_t flags)
-{
-    return cuGetProcAddress(symbol, out, version, flags);
-}
-
-static int cuGetProcAddress_v2_twin(const char *symbol, void **out, int version, uint64_t flags,
-                                    void *status)
-{
-    return cuGetProcAddress_v2(symbol, out, version, flags, status);
 }
 
 int cuCtxGetDevice(int *device);
@@ -240,29 +232,4 @@ int cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **out, unsign
 {
     (void)status;
     return entry_point(symbol, out, version, flags, true);
-}
-
-static int cudaGetDriverEntryPoint_twin(const char *symbol, void **out, unsigned long long flags,
-                                        void *status)
-{
-    return cudaGetDriverEntryPoint(symbol, out, flags, status);
-}
-
-static int cudaGetDriverEntryPoint_ptsz_twin(const char *symbol, void **out,
-                                             unsigned long long flags, void *status)
-{
-    return cudaGetDriverEntryPoint_ptsz(symbol, out, flags, status);
-}
-
-static int cudaGetDriverEntryPointByVersion_twin(const char *symbol, void **out, unsigned version,
-                                                 unsigned long long flags, void *status)
-{
-    return cudaGetDriverEntryPointByVersion(symbol, out, version, flags, status);
-}
-
-static int cudaGetDriverEntryPointByVersion_ptsz_twin(const char *symbol, void **out,
-                                                      unsigned version, unsigned long long flags,
-                                                      void *status)
-{
-    return cudaGetDriverEntryPointByVersion_ptsz(symbol, out, version, flags, status);
 }

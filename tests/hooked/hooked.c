@@ -126,12 +126,13 @@ static int every(const char *way)
 static int (*runtime_malloc)(void **, size_t);
 static int (*runtime_free)(void *);
 
-static void open_runtime(const char *file)
+static void *open_runtime(const char *file)
 {
     void *runtime = must(dlopen(file, RTLD_NOW | RTLD_LOCAL));
 
     runtime_malloc = (int (*)(void **, size_t))must(dlsym(runtime, "cudaMalloc"));
     runtime_free = (int (*)(void *))must(dlsym(runtime, "cudaFree"));
+    return runtime;
 }
 
 static int calls(void)
@@ -156,12 +157,11 @@ static void *free_it(void *ptr)
  * began. */
 static int overlapping(void)
 {
-    void *runtime = must(dlopen("libcudart.so.12", RTLD_NOW | RTLD_LOCAL)), *ptr = NULL;
+    void *runtime = open_runtime("libcudart.so.12"), *ptr = NULL;
     int (*waiting)(void) = (int (*)(void))must(dlsym(runtime, "cudaFakeWaiting"));
     void (*end)(void) = (void (*)(void))must(dlsym(runtime, "cudaFakeEnd"));
     pthread_t thread;
 
-    open_runtime("libcudart.so.12");
     runtime_malloc(&ptr, 1000);
     if (pthread_create(&thread, NULL, free_it, ptr) != 0)
         return 1;
@@ -316,10 +316,8 @@ static int reload_runtimes(void)
     static const char *const files[] = {"libcudart.so.12", "libcudart.so.13"};
 
     for (int i = 0; i < 20; i++) {
-        void *runtime = must(dlopen(files[i % 2], RTLD_NOW | RTLD_LOCAL)), *ptr = NULL;
-        int (*allocate)(void **, size_t) =
-            (int (*)(void **, size_t))must(dlsym(runtime, "cudaMalloc"));
-        int result = allocate(&ptr, 512);
+        void *runtime = open_runtime(files[i % 2]), *ptr = NULL;
+        int result = runtime_malloc(&ptr, 512);
         printf("%d %" PRIxPTR "\n", result, (uintptr_t)ptr >> 40);
         dlclose(runtime);
         mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -460,11 +458,6 @@ static int linked_calls(void)
     result = cuMemAlloc_v2(&address, 512);
     printf("%d %llx\n", result, address);
     return 0;
-}
-#else
-static int linked_calls(void)
-{
-    return 1;
 }
 #endif
 
@@ -759,13 +752,15 @@ int main(int argc, char **argv)
         const char *mode;
         int (*run)(void);
     } modes[] = {
-        {"calls", calls},       {"overlapping", overlapping},
-        {"crowd", crowd},       {"sizes", sizes},
-        {"nvtx", nvtx},         {"nvtx_memory", nvtx_memory},
-        {"heaps", heaps},       {"heap_threads", heap_threads},
-        {"errno", keeps_errno}, {"lookups", lookups},
-        {"threads", threads},   {"linked", linked_calls},
-        {"marks", marks},
+        {"calls", calls},         {"overlapping", overlapping},
+        {"crowd", crowd},         {"sizes", sizes},
+        {"nvtx", nvtx},           {"nvtx_memory", nvtx_memory},
+        {"heaps", heaps},         {"heap_threads", heap_threads},
+        {"errno", keeps_errno},   {"lookups", lookups},
+        {"threads", threads},     {"marks", marks},
+#ifdef LINKED
+        {"linked", linked_calls},
+#endif
     };
     const char *mode = argc > 1 ? argv[1] : "";
 
