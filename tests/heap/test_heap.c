@@ -165,41 +165,55 @@ static void expect_levels(const mv_heap *heap, const mv_levels *levels, const ch
     cr_assert_eq(s.allocated + s.pending - s.rounding, levels->requested, "%s", what);
 }
 
+static void begin(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_heap *heap)
+{
+    mvt_ok(mv_heap_init(arena, trace, lives, heap, mvt_err()));
+    cr_assert(mv_holes_order_sizes(arena, &heap->now));
+}
+
 /* ---- random heaps -------------------------------------------------------------------------- */
 
-static bool check_random(mvt_heap_opts opts)
+/* Walks in strides of several events, or by one event at a time. Returns whether frees wait. */
+static bool check_random(uint32_t seed, uint32_t stride)
 {
     mvt_trace *t = mvt_new();
+    mvt_heap_opts opts = {.seed = seed,
+                          .calls = 160,
+                          .expandable = seed % 3 == 0,
+                          .max_split = seed % 3 == 1 ? 32 << 20 : 0,
+                          .unrecorded = seed % 5 == 0 ? 60 : 0,
+                          .drains = seed % 4 == 0};
     mvt_heap_truth truth = mvt_heap_run(t, opts);
-    const mv_trace *trace = mvt_done(t);
     mv_arena *arena = mvt_arena(t);
+    mv_lives lives = mvt_lives(arena, mvt_done(t), 0);
     mv_arena scratch;
     mv_heap heap;
-    char what[64];
-    bool defers;
-    mv_lives lives = mvt_lives(arena, trace, 0);
 
-    mvt_ok(mv_heap_init(arena, trace, &lives, &heap, mvt_err()));
-    cr_assert(mv_holes_order_sizes(arena, &heap.now));
+    begin(arena, mvt_done(t), &lives, &heap);
     mv_arena_init(&scratch, arena->budget);
-    snprintf(what, sizeof what, "seed %u before", opts.seed);
     if (opts.unrecorded == 0)
-        expect_levels(&heap, &truth.before, what);
-    while (mv_heap_next(&heap)) {
-        snprintf(what, sizeof what, "seed %u event %u", opts.seed, heap.event);
+        expect_levels(&heap, &truth.before, mvt_format("seed %u before", seed));
+    for (uint32_t event = stride - 1; event < truth.events; event += stride) {
+        const char *what = mvt_format("seed %u event %u of %u", seed, event, stride);
+        if (stride == 1)
+            cr_assert(mv_heap_next(&heap), "%s", what);
+        else
+            mv_heap_advance(&heap, event);
+        cr_assert_eq(heap.event, event, "%s", what);
         if (opts.unrecorded == 0)
-            expect_levels(&heap, &truth.levels[heap.event], what);
+            expect_levels(&heap, &truth.levels[event], what);
         expect_sums(&heap, what);
         expect_holes(&scratch, &heap, false, what);
         if (heap.defers)
             expect_holes(&scratch, &heap, true, what);
-        if (heap.event % 7 == 0)
+        if (event % 7 == 0)
             expect_map(&scratch, &heap, what);
         mv_arena_release(&scratch);
     }
+    mv_heap_advance(&heap, UINT32_MAX - 1);
     cr_assert_eq(heap.event + 1, truth.events);
-    defers = heap.defers;
-    return defers;
+    cr_assert_not(mv_heap_next(&heap));
+    return heap.defers;
 }
 
 Test(heap, random_heaps_agree_with_a_sort_by_address)
@@ -207,60 +221,22 @@ Test(heap, random_heaps_agree_with_a_sort_by_address)
     uint32_t defer = 0;
 
     for (uint32_t seed = 1; seed <= 18; seed++)
-        defer += check_random((mvt_heap_opts){.seed = seed,
-                                              .calls = 160,
-                                              .expandable = seed % 3 == 0,
-                                              .max_split = seed % 3 == 1 ? 32 << 20 : 0,
-                                              .unrecorded = seed % 5 == 0 ? 60 : 0,
-                                              .drains = seed % 4 == 0});
+        defer += check_random(seed, 1);
     cr_expect_gt(defer, 9);
 }
 
-/* Walks in strides of several events, without blocks that come and go within one stride. */
-static void check_strides(mvt_heap_opts opts, uint32_t stride)
-{
-    mvt_trace *t = mvt_new();
-    mvt_heap_truth truth = mvt_heap_run(t, opts);
-    mv_arena *arena = mvt_arena(t);
-    mv_lives lives = mvt_lives(arena, mvt_done(t), 0);
-    mv_heap heap;
-    char what[64];
-
-    mvt_ok(mv_heap_init(arena, mvt_done(t), &lives, &heap, mvt_err()));
-    cr_assert(mv_holes_order_sizes(arena, &heap.now));
-    for (uint32_t event = stride - 1; event < truth.events; event += stride) {
-        snprintf(what, sizeof what, "seed %u event %u of %u", opts.seed, event, stride);
-        mv_heap_advance(&heap, event);
-        cr_assert_eq(heap.event, event, "%s", what);
-        if (opts.unrecorded == 0)
-            expect_levels(&heap, &truth.levels[event], what);
-        expect_sums(&heap, what);
-        expect_holes(arena, &heap, false, what);
-        if (heap.defers)
-            expect_holes(arena, &heap, true, what);
-    }
-    mv_heap_advance(&heap, UINT32_MAX - 1);
-    cr_assert_eq(heap.event + 1, truth.events);
-}
-
+/* Blocks that come and go within one stride. */
 Test(heap, blocks_that_come_and_go_on_the_way_leave_nothing)
 {
     for (uint32_t seed = 1; seed <= 12; seed++)
-        check_strides((mvt_heap_opts){.seed = seed,
-                                      .calls = 160,
-                                      .expandable = seed % 3 == 0,
-                                      .max_split = seed % 3 == 1 ? 32 << 20 : 0,
-                                      .unrecorded = seed % 5 == 0 ? 60 : 0,
-                                      .drains = seed % 4 == 0},
-                      2 + seed % 5 * 7);
+        check_random(seed, 2 + seed % 5 * 7);
 }
 
 static void check_snapshot(const mv_trace *trace, uint32_t device, const char *name)
 {
     mv_heap heap;
     mv_lives lives = mvt_lives(mvt_memory(), trace, device);
-    mvt_ok(mv_heap_init(mvt_memory(), trace, &lives, &heap, mvt_err()));
-    cr_assert(mv_holes_order_sizes(mvt_memory(), &heap.now));
+    begin(mvt_memory(), trace, &lives, &heap);
     expect_sums(&heap, name);
     while (mv_heap_next(&heap)) {
         if (heap.event % 997 == 0) {
@@ -300,7 +276,6 @@ Test(heap, traces_that_contradict_themselves_keep_their_sums)
     for (uint32_t seed = 1; seed <= 60; seed++) {
         mvt_trace *t = mvt_new();
         mv_heap heap;
-        char what[64];
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .expandable = seed % 2});
         mv_trace trace = *mvt_done(t);
         /* Changes the action, address, or size of some events. */
@@ -329,10 +304,9 @@ Test(heap, traces_that_contradict_themselves_keep_their_sums)
             }
         }
         mv_lives lives = mvt_lives(mvt_arena(t), &trace, 0);
-        mvt_ok(mv_heap_init(mvt_arena(t), &trace, &lives, &heap, mvt_err()));
-        cr_assert(mv_holes_order_sizes(mvt_arena(t), &heap.now));
+        begin(mvt_arena(t), &trace, &lives, &heap);
         do {
-            snprintf(what, sizeof what, "seed %u event %u", seed, heap.event);
+            const char *what = mvt_format("seed %u event %u", seed, heap.event);
             if ((heap.event + 1) % 5 == 0) {
                 mv_arena *arena = mvt_arena(t);
                 mv_heap_sums total = mv_heap_total(&heap);

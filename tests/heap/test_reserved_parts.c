@@ -5,15 +5,17 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-static mv_reserved parts_of(mv_arena *arena, const mv_trace *trace, uint32_t device,
-                            mv_moment_query ask)
+static const mv_moment_query at_reserved_peak = {.kind = MV_MOMENT_RESERVED_PEAK,
+                                                 .window = {0, UINT32_MAX}};
+
+static mv_reserved parts_of(const mv_trace *trace, uint32_t device, mv_moment_query ask)
 {
     mv_reserved found;
-    mv_lives lives = mvt_lives(arena, trace, device);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, device);
 
     if (ask.window.end == UINT32_MAX)
         ask.window.end = lives.events.count;
-    mvt_ok(mv_reserved_find(arena, trace, &lives, ask, &found, mvt_err()));
+    mvt_ok(mv_reserved_find(mvt_memory(), trace, &lives, ask, &found, mvt_err()));
     return found;
 }
 
@@ -21,12 +23,12 @@ static void expect_sum(const mv_trace *trace, uint32_t device, const char *name)
 {
     uint32_t count = mv_trace_events(trace, device).count;
     for (uint32_t k = 0; k < 4; k++) {
-        mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS};
+        mv_moment_query ask = at_reserved_peak;
         int64_t sum = 0;
         if (k > 0)
             ask = (mv_moment_query){.event = count ? (count - 1) / k : MV_BEFORE,
                                     .window = {0, count}};
-        mv_reserved r = parts_of(mvt_memory(), trace, device, ask);
+        mv_reserved r = parts_of(trace, device, ask);
         for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++)
             sum += r.part[i];
         cr_expect_eq(sum, (int64_t)r.reserved, "%s", name);
@@ -50,9 +52,7 @@ Test(reserved_parts, streams_with_needs_at_different_times_have_a_part)
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB, .stream = 7);
     mvt_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB, .stream = 7);
     mvt_final_heap(t);
-    mv_reserved r =
-        parts_of(mvt_memory(), mvt_done(t), 0,
-                 (mv_moment_query){.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS});
+    mv_reserved r = parts_of(mvt_done(t), 0, at_reserved_peak);
     cr_expect_eq(r.reserved, 22 * MIB);
     cr_expect_eq(r.part[MV_RESERVED_ALLOCATED], (int64_t)(12 * MIB));
     cr_expect_eq(r.part[MV_RESERVED_APART], (int64_t)(10 * MIB));
@@ -71,9 +71,7 @@ Test(reserved_parts, holes_and_unused_segments_have_a_part)
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB);
     mvt_final_heap(t);
-    mv_reserved r =
-        parts_of(mvt_memory(), mvt_done(t), 0,
-                 (mv_moment_query){.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS});
+    mv_reserved r = parts_of(mvt_done(t), 0, at_reserved_peak);
     cr_expect_eq(r.reserved, 32 * MIB);
     cr_expect_eq(r.part[MV_RESERVED_ALLOCATED], (int64_t)(12 * MIB));
     cr_expect_eq(r.part[MV_RESERVED_UNUSED], (int64_t)(12 * MIB));
