@@ -21,8 +21,7 @@ typedef struct {
     const char *mode;
     uint32_t threads;
     uint64_t events;
-    const char *out; /* MEMVIZ_OUT, relative to the program's folder; NULL: "live" */
-    const char *stacks, *rank;
+    const char *out;          /* MEMVIZ_OUT, relative to the program's folder; NULL: "live" */
     bool is_plain, waits_not; /* not recorded; the value of MEMVIZ_WAIT_FREE */
     unsigned small_mb;        /* size of a separate file system for the live file; 0: none */
     void (*prepare)(void);    /* run in the victim's folder before its exec */
@@ -45,10 +44,6 @@ static void become_victim(const victim *v, const victim_opts *opts)
     unsetenv("RANK");
     if (!opts->is_plain)
         setenv("MEMVIZ_OUT", mvt_format("%s/%s", v->live, opts->out ? opts->out : "live"), 1);
-    if (opts->stacks)
-        setenv("MEMVIZ_STACKS", opts->stacks, 1);
-    if (opts->rank)
-        setenv("RANK", opts->rank, 1);
     if (opts->waits_not)
         setenv("MEMVIZ_WAIT_FREE", "1", 1);
     int out = chdir(v->folder) == 0 ? open("out", O_WRONLY | O_CREAT, 0600) : -1;
