@@ -186,15 +186,6 @@ static mv_span long_text(mvt_form *form, mv_span part)
     return (mv_span){text, text ? length : 0};
 }
 
-void mvt_change_bytes(uint8_t *data, size_t size, uint64_t *random)
-{
-    for (unsigned i = 0; size && i < 1 + mvt_dice(random, 4); i++) {
-        uint8_t *at = data + mvt_dice(random, size);
-        *at = mvt_dice(random, 2) ? (uint8_t)mvt_dice(random, 256)
-                                  : *at ^ (uint8_t)(1u << mvt_dice(random, 8));
-    }
-}
-
 /* ---- items -------------------------------------------------------------------------------- */
 
 bool mvt_splice(mvt_form *form, uint32_t at, uint32_t dropped, const mvt_token *put, uint32_t count)
@@ -403,14 +394,19 @@ static size_t write_all(const mvt_form *form, const mvt_format *format, uint8_t 
     return size + tail;
 }
 
+/* Changes some of the bytes, without regard to any format. */
 static void change_tail(mvt_form *form)
 {
-    uint8_t *tail = mv_arena_push(form->arena, form->tail.length, 1);
+    uint64_t length = form->tail.length;
+    uint8_t *tail = mv_arena_push(form->arena, length, 1);
 
-    if (!tail || form->tail.length == 0)
+    if (!tail || length == 0)
         return;
-    memcpy(tail, form->tail.data, form->tail.length);
-    mvt_change_bytes(tail, form->tail.length, &form->random);
+    memcpy(tail, form->tail.data, length);
+    for (unsigned i = 0; i < 1 + dice(form, 4); i++) {
+        uint8_t *at = tail + dice(form, length);
+        *at = dice(form, 2) ? (uint8_t)dice(form, 256) : *at ^ (uint8_t)(1u << dice(form, 8));
+    }
     form->tail.data = tail;
 }
 

@@ -83,9 +83,6 @@ uint32_t mvt_any_token(mvt_form *form, mvt_token_kind kind);
  * file. */
 void mvt_change_number(mvt_form *form, mvt_token *token);
 
-/* Changes some of the bytes, without regard to any format. */
-void mvt_change_bytes(uint8_t *data, size_t size, uint64_t *random);
-
 /* Where a writer puts its output. Bytes that do not fit are not written, and set `full`. */
 typedef struct {
     uint8_t *to;

@@ -181,15 +181,12 @@ static mv_span take_line(mv_cursor *c)
 
 static void as_number(mvt_token *token, mv_span bytes)
 {
-    uint64_t sign = 0;
-
     if (bytes.length > 9 || (bytes.length == 9 && bytes.data[8] != 0))
         return;
     token->kind = MVT_NUMBER;
     memcpy(&token->number, bytes.data, bytes.length < 8 ? bytes.length : 8);
     if (bytes.length > 0 && bytes.length < 9 && bytes.data[bytes.length - 1] & 0x80) {
-        sign = bytes.length < 8 ? UINT64_MAX << 8 * bytes.length : 0;
-        token->number |= sign;
+        token->number |= bytes.length < 8 ? UINT64_MAX << 8 * bytes.length : 0;
         token->negative = true;
     }
 }
@@ -353,6 +350,11 @@ static void put_text(mvt_out *out, const mvt_token *token)
     mvt_put(out, token->bytes.data, length);
 }
 
+static void put_memo(mvt_out *out, uint8_t small, uint8_t large, uint32_t place)
+{
+    put_op(out, place <= UINT8_MAX ? small : large, place, place <= UINT8_MAX ? 1 : 4);
+}
+
 static size_t write(const mvt_form *form, uint8_t *to, size_t room)
 {
     mvt_out out = {.to = to, .room = room};
@@ -379,10 +381,8 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
             places[token->id] = place + 1;
             if (token->op == MV_OP_MEMOIZE)
                 mvt_put_u8(&out, MV_OP_MEMOIZE);
-            else if (place <= UINT8_MAX)
-                put_op(&out, MV_OP_BINPUT, place, 1);
             else
-                put_op(&out, MV_OP_LONG_BINPUT, place, 4);
+                put_memo(&out, MV_OP_BINPUT, MV_OP_LONG_BINPUT, place);
             break;
         case MVT_GET:
             if (!places[token->id]) {
@@ -391,10 +391,8 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
                     put_text(&out, token);
                 else
                     mvt_put_u8(&out, MV_OP_EMPTY_LIST);
-            } else if (places[token->id] - 1 <= UINT8_MAX)
-                put_op(&out, MV_OP_BINGET, places[token->id] - 1, 1);
-            else
-                put_op(&out, MV_OP_LONG_BINGET, places[token->id] - 1, 4);
+            } else
+                put_memo(&out, MV_OP_BINGET, MV_OP_LONG_BINGET, places[token->id] - 1);
             break;
         default:
             mvt_put(&out, token->bytes.data, token->bytes.length);
