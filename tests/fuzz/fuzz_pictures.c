@@ -11,9 +11,11 @@
 #include <stdlib.h>
 
 #include "analyze/thin/thin.h"
+#include "base/texts.h"
 #include "cli/commands.h"
 #include "parse/writers.h"
 #include "tests/fixture/in_process.h"
+#include "tests/fuzz/check_output.h"
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/written_files.h"
 
@@ -209,16 +211,7 @@ static void draw(mv_span bytes, uint64_t *random)
         add(&line, OTHER);
     add(&line, NAME);
     int status = run(&line, memory_of(random), &said);
-    /* Each line must begin with "memviz: " and contain no control characters that a terminal would
-     * obey. */
-    if (status != MV_EXIT_DONE && !*said)
-        mvt_finding("a failure without a word", "");
-    for (const char *at = said; *at; at += strcspn(at, "\n") + 1)
-        if (strncmp(at, "memviz: ", 8) != 0)
-            mvt_finding("a line of something else", at);
-    for (const char *at = said; *at; at++)
-        if (((uint8_t)*at < ' ' && *at != '\n') || *at == 0x7f)
-            mvt_finding("a control character on standard error", said);
+    mvt_check_messages(status, mv_text_span(said));
     free(said);
     mvt_check_written(output, status == MV_EXIT_DONE);
     mv_span report = mvt_folder_take("report");
