@@ -110,11 +110,8 @@ Test(idle, pictures_omit_idle_devices)
         mvt_run all = mvt_sh("$MEMVIZ %s -q -o all.svg %s >&2 && cat all.svg", commands[i], path);
         mvt_run one =
             mvt_sh("$MEMVIZ %s -q --device 7 -o one.svg %s >&2 && cat one.svg", commands[i], path);
-        char head[2][80];
         cr_assert_eq(all.status, 0, "%s", all.err);
-        snprintf(head[0], sizeof head[0], "%s", all.out);
-        snprintf(head[1], sizeof head[1], "%s", one.out);
-        cr_expect_str_eq(head[0], head[1], "%s", commands[i]);
+        cr_expect_eq(strncmp(all.out, one.out, 79), 0, "%s: %.79s", commands[i], all.out);
     }
 }
 

@@ -161,7 +161,22 @@ Test(window, missing_annotations_are_named)
     cr_expect_str_eq(why, "no annotation 'Foo': the file has none");
 }
 
-/* All commands that accept a window, in text and as JSON, print the whole output or none. */
+/* In text and as JSON, a command prints the whole output or none. */
+static void expect_refused(const char *command, const char *option)
+{
+    for (int json = 0; json < 2; json++) {
+        mvt_run r = mvt_sh("$MEMVIZ %s %s %s $SNAPS/annotated.pickle; s=$?; ls; exit $s", command,
+                           json ? "--json" : "", option);
+        const char *end = strchr(r.err, '\n');
+        bool has_rows = strcmp(command, "ranks") == 0; /* its rows are the problems it finds */
+        cr_expect_eq(r.status, 1, "%s %s: %d", command, option, r.status);
+        cr_expect(end && end[1] == 0, "%s %s: %s", command, option, r.err);
+        cr_expect(strstr(r.err, "the file has"), "%s %s: %s", command, option, r.err);
+        cr_expect(has_rows || r.out_length == 0, "%s %s: %s", command, option, r.out);
+    }
+}
+
+/* All commands that accept a window. */
 LongTest(window, commands_refuse_bad_windows)
 {
     static const char *const commands[] = {"trace",
@@ -184,18 +199,8 @@ LongTest(window, commands_refuse_bad_windows)
                                           "--from 99999999", "--from @Foo"};
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
-        for (unsigned k = 0; k < 8; k++) {
-            mvt_run r = mvt_sh("$MEMVIZ %s %s %s $SNAPS/annotated.pickle; s=$?; ls; exit $s",
-                               commands[i], k % 2 ? "--json" : "", windows[k / 2]);
-            const char *end = strchr(r.err, '\n');
-            /* its rows are the problems it finds */
-            bool has_rows = strcmp(commands[i], "ranks") == 0;
-            cr_expect_eq(r.status, 1, "%s %s: %d", commands[i], windows[k / 2], r.status);
-            cr_expect(end && end[1] == 0, "%s %s: %s", commands[i], windows[k / 2], r.err);
-            cr_expect(strstr(r.err, "the file has"), "%s: %s", commands[i], r.err);
-            cr_expect(has_rows || r.out_length == 0, "%s %s: %s", commands[i], windows[k / 2],
-                      r.out);
-        }
+        for (unsigned k = 0; k < sizeof windows / sizeof *windows; k++)
+            expect_refused(commands[i], windows[k]);
 }
 
 LongTest(window, commands_refuse_bad_moments)
@@ -211,16 +216,9 @@ LongTest(window, commands_refuse_bad_moments)
                                            "view --headless --shot x.png",
                                            "diff $SNAPS/annotated.pickle",
                                            "ledger"};
-    static const char *const moments[] = {"99999999", "99s", "@Foo"};
+    static const char *const moments[] = {"--at 99999999", "--at 99s", "--at @Foo"};
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
-        for (unsigned k = 0; k < 6; k++) {
-            mvt_run r = mvt_sh("$MEMVIZ %s %s --at %s $SNAPS/annotated.pickle; s=$?; ls; exit $s",
-                               commands[i], k % 2 ? "--json" : "", moments[k / 2]);
-            const char *end = strchr(r.err, '\n');
-            cr_expect_eq(r.status, 1, "%s %s: %d", commands[i], moments[k / 2], r.status);
-            cr_expect(end && end[1] == 0 && strstr(r.err, "the file has"), "%s %s: %s", commands[i],
-                      moments[k / 2], r.err);
-            cr_expect_eq(r.out_length, 0, "%s %s: %s", commands[i], moments[k / 2], r.out);
-        }
+        for (unsigned k = 0; k < sizeof moments / sizeof *moments; k++)
+            expect_refused(commands[i], moments[k]);
 }

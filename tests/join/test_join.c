@@ -1,5 +1,6 @@
 /* Snapshots and torch.profiler traces of the same run, and of runs that only look alike. */
 #include "analyze/join/join.h"
+#include "base/texts.h"
 #include "tests/fixture/fixture.h"
 
 enum { BLOCKS = 200, FIRST_US = 1000000 };
@@ -34,10 +35,9 @@ static mv_trace profile(mvt_trace *t, profile_opts o)
 {
     static char text[BLOCKS * 512 + 64];
     uint32_t seed = 1, count = o.count ? o.count : BLOCKS;
-    size_t length = 0;
     mv_trace trace;
 
-    length += (size_t)snprintf(text, sizeof text, "{\"traceEvents\":[");
+    snprintf(text, sizeof text, "{\"traceEvents\":[");
     for (uint32_t i = 0; i < count; i++) {
         uint64_t addr = 0x100000 + i % 64 * 0x1000 + o.moved;
         seed = seed * 1103515245 + 12345;
@@ -45,22 +45,21 @@ static mv_trace profile(mvt_trace *t, profile_opts o)
         if (o.missing && i % o.missing == 0)
             addr += 0x10000000;
         for (int is_free = 0; is_free < 2; is_free++)
-            length += (size_t)snprintf(
-                text + length, sizeof text - length,
+            mv_text_append(
+                text, sizeof text,
                 "%s{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":%lld.5,\"args\":{"
                 "\"Device Type\":1,\"Device Id\":0,\"Addr\":%llu,\"Bytes\":%s%llu}}",
                 i || is_free ? "," : "",
                 (long long)(FIRST_US + i * 40 + is_free * 15 + 2 + o.offset_us + late),
                 (unsigned long long)addr, is_free ? "-" : "", (unsigned long long)o.bytes);
-        length += (size_t)snprintf(
-            text + length, sizeof text - length,
+        mv_text_append(
+            text, sizeof text,
             ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::op%u\",\"pid\":1,\"tid\":1,"
             "\"ts\":%lld,\"dur\":10,\"args\":{\"Input Dims\":[[%u,4]],\"Input type\":[\"float\"]}}",
             i % 3, (long long)(FIRST_US + i * 40 + o.offset_us + late), i % 5 + 1);
     }
-    snprintf(text + length, sizeof text - length, "]}");
-    mvt_ok(mv_trace_read_bytes(mvt_arena(t), (mv_span){(const uint8_t *)text, strlen(text)}, &trace,
-                               mvt_err()));
+    mv_text_append(text, sizeof text, "]}");
+    mvt_ok(mv_trace_read_bytes(mvt_arena(t), mv_text_span(text), &trace, mvt_err()));
     return trace;
 }
 

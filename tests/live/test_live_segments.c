@@ -14,27 +14,24 @@ static uint64_t lost(void)
     return trace.notes[MV_NOTE_LOST].count;
 }
 
-static void allocator_call(mvt_live *l, mv_api_action action, uint64_t addr, uint64_t size)
-{
-    mvt_live_call(l, .action = action, .addr = addr, .size = size,
-                  .stack = mvt_live_stack(l, "f:a.py:7"), .text = mvt_live_string(l, "cuMemMap"),
-                  .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"));
-}
+/* A call by PyTorch's allocator. */
+#define allocator_calls(l, what, ...)                                                 \
+    mvt_live_call(l, .action = MV_API_##what, .stack = mvt_live_stack(l, "f:a.py:7"), \
+                  .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"), __VA_ARGS__)
 
 Test(live_segments, pieces_of_one_mapping_are_one_event)
 {
     mvt_live *l = mvt_live_new();
     uint32_t stack = mvt_live_stack(l, "f:a.py:7");
 
-    allocator_call(l, MV_API_RESERVE, 0x40000000, 1 << 30);
+    allocator_calls(l, RESERVE, .addr = 0x40000000, .size = 1 << 30);
     for (uint64_t i = 0; i < 3; i++)
-        allocator_call(l, MV_API_MAP, 0x40000000 + (i << 21), 2 << 20);
+        allocator_calls(l, MAP, .addr = 0x40000000 + (i << 21), .size = 2 << 20);
     mvt_live_block(l, .addr = 0x40000000, .size = 5 << 20, .stack = stack);
-    allocator_call(l, MV_API_MAP, 0x40600000, 2 << 20);
+    allocator_calls(l, MAP, .addr = 0x40600000, .size = 2 << 20);
     mvt_live_block(l, .addr = 0x40500000, .size = 2 << 20, .stack = stack);
     mvt_live_free(l, .addr = 0x40500000, .size = 2 << 20);
-    for (uint64_t i = 3; i < 4; i++)
-        allocator_call(l, MV_API_UNMAP, 0x40000000 + (i << 21), 2 << 20);
+    allocator_calls(l, UNMAP, .addr = 0x40600000, .size = 2 << 20);
     read_live(l);
     mvt_expect_event(&trace, 0, 0, MV_ACTION_SEGMENT_MAP, 0x40000000, 6 << 20);
     mvt_expect_event(&trace, 0, 1, MV_ACTION_ALLOC, 0x40000000, 5 << 20);
@@ -69,11 +66,6 @@ Test(live_segments, a_device_that_does_not_exist_is_not_listed)
     cr_assert_eq(trace.device_count, 3);
     cr_assert_eq(trace.api_calls.device[2], 2);
 }
-
-/* A call by an allocator that names a device and a handle. */
-#define allocator_calls(l, what, ...)                                                 \
-    mvt_live_call(l, .action = MV_API_##what, .stack = mvt_live_stack(l, "f:a.py:7"), \
-                  .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"), __VA_ARGS__)
 
 /* If its cache is off, PyTorch itself reports nothing. */
 Test(live_segments, each_call_is_a_block_without_the_cache)
@@ -165,11 +157,11 @@ Test(live_segments, touching_mappings_of_two_reservations_are_two_segments)
 {
     mvt_live *l = mvt_live_new();
 
-    allocator_call(l, MV_API_RESERVE, 0x40000000, 2 << 20);
-    allocator_call(l, MV_API_RESERVE, 0x40200000, 20 << 20);
-    allocator_call(l, MV_API_MAP, 0x40000000, 2 << 20);
+    allocator_calls(l, RESERVE, .addr = 0x40000000, .size = 2 << 20);
+    allocator_calls(l, RESERVE, .addr = 0x40200000, .size = 20 << 20);
+    allocator_calls(l, MAP, .addr = 0x40000000, .size = 2 << 20);
     mvt_live_block(l, .addr = 0x40000000, .size = 512);
-    allocator_call(l, MV_API_MAP, 0x40200000, 20 << 20);
+    allocator_calls(l, MAP, .addr = 0x40200000, .size = 20 << 20);
     mvt_live_block(l, .addr = 0x40200000, .size = 20 << 20);
     read_live(l);
     cr_assert_eq(trace.segments.count, 2);
