@@ -242,17 +242,11 @@ Test(kineto, library_frames_are_recognised_by_their_first_folder)
 Test(kineto, steps_and_leaks_are_found)
 {
     const cJSON *r = mvt_json_here(0, "$MEMVIZ leaks --json " TOOLS "profiler.json.gz");
-    const cJSON *steps = cJSON_GetObjectItem(r, "steps"), *leak = NULL;
 
     cr_expect_str_eq(mvt_json_text(r, "verdict"), "leak");
-    if (!steps) {
-        r = mvt_member(r, "devices.0");
-        steps = cJSON_GetObjectItem(r, "steps");
-    }
-    cr_expect_str_eq(mvt_json_text(steps, "source"), "annotation");
-    cr_expect_eq(mvt_json_number(steps, "count"), 5);
-    leak = mvt_member(r, "leaks.0");
-    cr_expect_eq(mvt_json_number(leak, "bytes_per_step"), MIB);
+    cr_expect_str_eq(mvt_json_text(r, "steps.source"), "annotation");
+    cr_expect_eq(mvt_json_number(r, "steps.count"), 5);
+    cr_expect_eq(mvt_json_number(r, "leaks.0.bytes_per_step"), MIB);
 }
 
 Test(kineto, a_rank_has_its_device_and_its_failure)
@@ -275,10 +269,11 @@ Test(kineto, devices_of_all_kinds_have_numbers)
     mv_trace trace;
 
     for (int i = 0; i < 4; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text),
-                 "%s{\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":%d,\"args\":{\"Bytes\":%d,"
-                 "\"Addr\":4096,\"Device Type\":%d,\"Device Id\":%d}}",
-                 i ? "," : "", i, 512 * (i + 1), types[i], ids[i]);
+        mv_text_append(
+            text, sizeof text,
+            "%s{\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":%d,\"args\":{\"Bytes\":%d,"
+            "\"Addr\":4096,\"Device Type\":%d,\"Device Id\":%d}}",
+            i ? "," : "", i, 512 * (i + 1), types[i], ids[i]);
     mv_text_append(text, sizeof text, "]");
     mvt_ok(read_text(mv_text_span(text), &trace));
     cr_assert_eq(trace.device_count, 4);
@@ -309,10 +304,9 @@ Test(kineto, other_forms_are_read)
 
 Test(kineto, all_formats_keep_the_trace)
 {
-    mv_trace trace = read_tool("profiler.json.gz"), again;
+    mv_trace trace = read_tool("profiler.json.gz");
+    mv_trace again = mvt_read(mvt_snapshot_of(mvt_memory(), &trace));
 
-    mvt_ok(mv_trace_read_bytes(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace), &again,
-                               mvt_err()));
     cr_expect_null(mvt_difference(&trace, &again), "%s", mvt_difference(&trace, &again));
     cr_expect_str_eq(again.origin.level, "pytorch");
 }

@@ -68,18 +68,16 @@ static void leave_child(void)
 /* The words without an argument; false for all others. */
 static int do_word(const char *self, const char *word)
 {
-    if (strcmp(word, "fork") == 0) {
+    int is_spawn = strcmp(word, "spawn") == 0;
+
+    if (is_spawn || strcmp(word, "fork") == 0) {
         pid_t child = fork();
         if (child == 0) {
-            mark("child");
-            _exit(0);
-        }
-        waitpid(child, NULL, 0);
-    } else if (strcmp(word, "spawn") == 0) {
-        pid_t child = fork();
-        if (child == 0) {
-            execl(self, self, "mark", "spawned", (char *)NULL);
-            _exit(99);
+            if (is_spawn)
+                execl(self, self, "mark", "spawned", (char *)NULL);
+            else
+                mark("child");
+            _exit(is_spawn ? 99 : 0);
         }
         waitpid(child, NULL, 0);
     } else if (strcmp(word, "leave") == 0)

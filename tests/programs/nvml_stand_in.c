@@ -105,21 +105,27 @@ static void answer(void)
     while (nvml_stand_in.answered_us == asked);
 }
 
+/* Reads the number in the file that this variable names. Returns false if there is none. */
+static int read_number(const char *variable, unsigned long long *out)
+{
+    const char *name = getenv(variable);
+    FILE *file = name ? fopen(name, "r") : NULL;
+    int is_read = file && fscanf(file, "%llu", out) == 1;
+
+    if (file)
+        fclose(file);
+    return is_read;
+}
+
 /* total, free, used */
 int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info)
 {
     if ((unsigned)index_of(handle) < nvml_stand_in.shared || getenv("NVML_SHARED"))
         return 3;
     info[0] = 1000;
-    const char *name = getenv("NVML_USED");
-    FILE *file = name && index_of(handle) == 0 ? fopen(name, "r") : NULL;
-    unsigned long long used = nvml_stand_in.used[index_of(handle)];
-    if (file) {
-        if (fscanf(file, "%llu", &used) != 1)
-            used = 0;
-        fclose(file);
-    }
-    info[2] = used;
+    info[2] = nvml_stand_in.used[index_of(handle)];
+    if (index_of(handle) == 0)
+        read_number("NVML_USED", &info[2]);
     info[1] = info[0] - info[2];
     answer();
     return 0;
@@ -141,19 +147,12 @@ int nvmlDeviceGetMemoryInfo_v2(void *handle, unsigned long long *info)
 int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *count, void *rows)
 {
     row mine = {nvml_stand_in.pid, nvml_stand_in.own[index_of(handle)], {0}};
-    const char *name = getenv("NVML_PID");
-    FILE *file = name ? fopen(name, "r") : NULL;
+    unsigned long long pid;
 
-    if (file) {
-        if (fscanf(file, "%u", &mine.pid) == 1)
-            mine.bytes = 77;
-        fclose(file);
-    }
-    if (!mine.pid) {
-        *count = 0;
-        return 0;
-    }
-    *count = 1;
-    memcpy(rows, &mine, sizeof mine);
+    if (read_number("NVML_PID", &pid))
+        mine = (row){(unsigned)pid, 77, {0}};
+    *count = mine.pid != 0;
+    if (mine.pid)
+        memcpy(rows, &mine, sizeof mine);
     return 0;
 }
