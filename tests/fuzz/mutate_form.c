@@ -328,57 +328,53 @@ static bool change_items(mvt_form *form)
 
 /* ---- a mutation --------------------------------------------------------------------------- */
 
-static bool change_once(mvt_form *form, const mvt_format *format)
+static bool change_text(mvt_form *form)
 {
-    uint32_t at;
+    uint32_t at = mvt_any_token(form, MVT_TEXT);
 
-    switch (dice(form, 16)) {
+    if (at == MVT_NO_TOKEN)
+        return false;
+    mvt_token *token = &form->tokens[at];
+    uint32_t other = mvt_any_token(form, MVT_TEXT);
+    switch (dice(form, 8)) {
     case 0:
     case 1:
     case 2:
+        token->bytes = words[dice(form, sizeof words / sizeof *words)];
+        break;
     case 3:
     case 4:
+        token->bytes = hostile[dice(form, sizeof hostile / sizeof *hostile)];
+        break;
     case 5:
-        at = mvt_any_token(form, MVT_NUMBER);
-        if (at != MVT_NO_TOKEN)
-            mvt_change_number(form, &form->tokens[at]);
-        return at != MVT_NO_TOKEN;
+        token->bytes = long_text(form, token->bytes);
+        break;
     case 6:
-    case 7:
-        at = mvt_any_token(form, MVT_TEXT);
-        if (at != MVT_NO_TOKEN) {
-            mvt_token *token = &form->tokens[at];
-            uint32_t other = mvt_any_token(form, MVT_TEXT);
-            switch (dice(form, 8)) {
-            case 0:
-            case 1:
-            case 2:
-                token->bytes = words[dice(form, sizeof words / sizeof *words)];
-                break;
-            case 3:
-            case 4:
-                token->bytes = hostile[dice(form, sizeof hostile / sizeof *hostile)];
-                break;
-            case 5:
-                token->bytes = long_text(form, token->bytes);
-                break;
-            case 6:
-                if (token->bytes.length)
-                    token->bytes.length = dice(form, token->bytes.length);
-                break;
-            default:
-                if (other != MVT_NO_TOKEN)
-                    token->bytes = form->tokens[other].bytes;
-            }
-            token->wide = dice(form, 16) == 0;
-        }
-        return at != MVT_NO_TOKEN;
-    case 8:
-    case 9:
-        return format->change(form);
+        if (token->bytes.length)
+            token->bytes.length = dice(form, token->bytes.length);
+        break;
     default:
-        return change_items(form);
+        if (other != MVT_NO_TOKEN)
+            token->bytes = form->tokens[other].bytes;
     }
+    token->wide = dice(form, 16) == 0;
+    return true;
+}
+
+static bool change_once(mvt_form *form, const mvt_format *format)
+{
+    uint64_t what = dice(form, 16);
+
+    if (what >= 10)
+        return change_items(form);
+    if (what >= 8)
+        return format->change(form);
+    if (what >= 6)
+        return change_text(form);
+    uint32_t at = mvt_any_token(form, MVT_NUMBER);
+    if (at != MVT_NO_TOKEN)
+        mvt_change_number(form, &form->tokens[at]);
+    return at != MVT_NO_TOKEN;
 }
 
 /* Writes the tokens, and then as much of the tail as there is room for. */

@@ -11,17 +11,11 @@
 static int replay(const char *path)
 {
     FILE *file = fopen(path, "rb");
-    long size = -1;
+    long size = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    uint8_t *data = size < 0 ? NULL : malloc((size_t)size + (size == 0));
 
-    if (file && fseek(file, 0, SEEK_END) == 0)
-        size = ftell(file);
-    if (size < 0) {
-        fprintf(stderr, "cannot read %s\n", path);
-        return 1;
-    }
-    rewind(file);
-    uint8_t *data = malloc((size_t)size + (size == 0));
-    if (!data || fread(data, 1, (size_t)size, file) != (size_t)size) {
+    if (!data || fseek(file, 0, SEEK_SET) != 0 ||
+        fread(data, 1, (size_t)size, file) != (size_t)size) {
         fprintf(stderr, "cannot read %s\n", path);
         return 1;
     }
