@@ -91,39 +91,27 @@ const mv_module *mv_python_module(void)
     return NULL;
 }
 
+static mv_module modules[MODULES];
+
+__attribute__((constructor)) static void make_modules(void)
+{
+    static char paths[MODULES][24];
+
+    for (unsigned n = 1; n < MODULES; n++) {
+        snprintf(paths[n], sizeof paths[n], "/lib/lib%u.so", n);
+        modules[n] = (mv_module){.path = paths[n],
+                                 .build_id = {(uint8_t)n, 0xAB},
+                                 .build_id_bytes = 2,
+                                 .bias = (uint64_t)n << MODULE_BITS,
+                                 .first = (uint64_t)n << MODULE_BITS,
+                                 .end = (uint64_t)(n + 1) << MODULE_BITS};
+    }
+    modules[MODULES - 1].path = "/lib/libnccl.so";
+}
+
 const mv_module *mv_module_at(uint64_t address)
 {
-    static const char paths[MODULES][16] = {
-        "",
-#define PATH(n) "/lib/lib" #n ".so"
-        PATH(1),
-        PATH(2),
-        PATH(3),
-        PATH(4),
-        PATH(5),
-        PATH(6),
-        PATH(7),
-        PATH(8),
-        PATH(9),
-        PATH(10),
-        PATH(11),
-        PATH(12),
-        PATH(13),
-        PATH(14),
-        PATH(15),
-#undef PATH
-        "/lib/libnccl.so",
-    };
-    static mv_module modules[MODULES];
     uint64_t n = address >> MODULE_BITS;
 
-    if (n == 0 || n >= MODULES)
-        return NULL;
-    modules[n] = (mv_module){.path = paths[n],
-                             .build_id = {(uint8_t)n, 0xAB},
-                             .build_id_bytes = 2,
-                             .bias = n << MODULE_BITS,
-                             .first = n << MODULE_BITS,
-                             .end = (n + 1) << MODULE_BITS};
-    return &modules[n];
+    return n > 0 && n < MODULES ? &modules[n] : NULL;
 }
