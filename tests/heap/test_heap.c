@@ -129,20 +129,33 @@ static void expect_sums(const mv_heap *heap, const char *what)
     cr_assert_eq(mv_heap_unexplained(&total), 0, "%s", what);
 }
 
-static void expect_map(mv_arena *arena, const mv_heap *heap, const char *what)
+static mv_heap_map expect_map_sums(mv_arena *arena, const mv_heap *heap, const char *what)
 {
     mv_heap_sums total = mv_heap_total(heap);
-    uint64_t reserved = 0, free = 0, used = 0, end = 0;
+    uint64_t reserved = 0, free = 0;
     mv_heap_map map;
 
     mvt_ok(mv_heap_map_make(arena, heap, &map, mvt_err()));
     for (uint32_t i = 0; i < map.count; i++) {
-        uint64_t at = map.addr[i];
-        cr_assert_geq(at, end, "%s", what);
-        end = at + map.size[i];
         reserved += map.size[i];
         free += map.free[i];
         cr_assert_leq(map.whole[i], map.free[i], "%s", what);
+    }
+    cr_assert_eq(reserved, total.reserved, "%s", what);
+    cr_assert_eq(free, total.free, "%s", what);
+    return map;
+}
+
+static void expect_map(mv_arena *arena, const mv_heap *heap, const char *what)
+{
+    mv_heap_sums total = mv_heap_total(heap);
+    mv_heap_map map = expect_map_sums(arena, heap, what);
+    uint64_t used = 0, end = 0;
+
+    for (uint32_t i = 0; i < map.count; i++) {
+        uint64_t at = map.addr[i];
+        cr_assert_geq(at, end, "%s", what);
+        end = at + map.size[i];
         for (uint32_t p = map.first_piece[i]; p < map.first_piece[i + 1]; p++) {
             cr_assert_eq(map.piece_addr[p], at, "%s", what);
             at += map.piece_size[p];
@@ -150,8 +163,6 @@ static void expect_map(mv_arena *arena, const mv_heap *heap, const char *what)
         }
         cr_assert_eq(at, end, "%s: pieces do not tile their segment", what);
     }
-    cr_assert_eq(reserved, total.reserved, "%s", what);
-    cr_assert_eq(free, total.free, "%s", what);
     cr_assert_eq(used, total.allocated + total.pending, "%s", what);
 }
 
@@ -308,19 +319,9 @@ Test(heap, traces_that_contradict_themselves_keep_their_sums)
         do {
             const char *what = mvt_format("seed %u event %u", seed, heap.event);
             if ((heap.event + 1) % 5 == 0) {
-                mv_arena *arena = mvt_arena(t);
                 mv_heap_sums total = mv_heap_total(&heap);
-                uint64_t free = 0, reserved = 0;
-                mv_heap_map map;
                 cr_assert_leq(total.free, total.reserved, "%s", what);
-                mvt_ok(mv_heap_map_make(arena, &heap, &map, mvt_err()));
-                for (uint32_t i = 0; i < map.count; i++) {
-                    free += map.free[i];
-                    reserved += map.size[i];
-                    cr_assert_leq(map.whole[i], map.free[i], "%s", what);
-                }
-                cr_assert_eq(free, total.free, "%s", what);
-                cr_assert_eq(reserved, total.reserved, "%s", what);
+                expect_map_sums(mvt_arena(t), &heap, what);
                 for (uint32_t d = 0; d < heap.domains.count; d++)
                     cr_assert_leq(mv_holes_largest(&heap.now, (mv_domain_span){d, d + 1}),
                                   heap.now.free[d], "%s", what);

@@ -67,8 +67,7 @@ Test(idle, json_has_every_device)
     const char *path = write_trace(1);
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        mvt_run r = mvt_here_or_sh("$MEMVIZ %s --json %s", commands[i], path);
-        cJSON *report = mvt_json_of(r.out);
+        cJSON *report = mvt_json(0, "$MEMVIZ %s --json %s", commands[i], path);
         cr_expect_eq(cJSON_GetArraySize(mvt_member(report, "devices")), 8, "%s", commands[i]);
     }
 }
@@ -76,9 +75,8 @@ Test(idle, json_has_every_device)
 /* Every device has the fields that the top level has for the fullest device. */
 Test(idle, json_has_the_sites_of_every_device)
 {
-    mvt_run r = mvt_here_or_sh("$MEMVIZ peak --json $SNAPS/two_devices.pickle");
-    cJSON *report = mvt_json_of(r.out), *devices = cJSON_GetObjectItem(report, "devices"), *d,
-          *site;
+    cJSON *report = mvt_json(0, "$MEMVIZ peak --json $SNAPS/two_devices.pickle"),
+          *devices = cJSON_GetObjectItem(report, "devices"), *d, *site;
     uint32_t count = 0, same = 0;
 
     cJSON_ArrayForEach(d, devices) {
@@ -93,8 +91,7 @@ Test(idle, json_has_the_sites_of_every_device)
     }
     cr_expect_eq(count, 2);
     cr_expect_eq(same, 1);
-    r = mvt_here_or_sh("$MEMVIZ fragmentation --json $SNAPS/two_devices.pickle");
-    report = mvt_json_of(r.out);
+    report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/two_devices.pickle");
     cJSON_ArrayForEach(d, cJSON_GetObjectItem(report, "devices"))
         mvt_json_has(d, "device verdict why segments pinned_by growth");
 }

@@ -3,7 +3,7 @@
 #include "tests/fixture/fixture_program.h"
 
 /* Events 0 to 9 at 1000, 1010 ... 1090 microseconds. */
-static mvt_trace *ten_events(void)
+static const mv_trace *ten_events(void)
 {
     mvt_trace *t = mvt_new();
 
@@ -14,7 +14,7 @@ static mvt_trace *ten_events(void)
     mvt_annotate(t, "step", true, 1050);
     mvt_annotate(t, "ProfilerStep#7", true, 1071);
     mvt_annotate(t, "late", true, 9999);
-    return t;
+    return mvt_done(t);
 }
 
 Test(window, every_way_to_name_a_moment_is_read)
@@ -43,8 +43,7 @@ Test(window, every_way_to_name_a_moment_is_read)
     static const char *const bad[] = {
         "",        "x",       "-1",     "1.5",     "1 s",           "1h",    "@",    "@none",
         "@step#3", "@step#0", "@step#", "@step#x", "@ProfilerStep", "1e30s", "nans", "0x10"};
-    mvt_trace *t = ten_events();
-    const mv_trace *trace = mvt_done(t);
+    const mv_trace *trace = ten_events();
     mv_position at;
     char why[160];
 
@@ -111,8 +110,7 @@ Test(window, a_window_without_events_is_refused)
         {"@step#2", "@step", "--from @step#2 is after --to @step"},
         {"80us", "3", "--from 80us is after --to 3"},
     };
-    mvt_trace *t = ten_events();
-    const mv_trace *trace = mvt_done(t);
+    const mv_trace *trace = ten_events();
     char why[MV_WHY];
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
@@ -148,8 +146,7 @@ Test(window, missing_annotations_are_named)
                {"@step#3", "no annotation 'step#3': 'step' starts 2 times"},
                {"@late#2", "'late' starts 1 time"},
                {"@Foo#2", "no annotation 'Foo#2'; the file has:"}};
-    mvt_trace *t = ten_events(), *bare = mvt_new();
-    const mv_trace *trace = mvt_done(t);
+    const mv_trace *trace = ten_events(), *bare = mvt_done(mvt_new());
     mv_position at;
     char why[MV_WHY];
 
@@ -157,7 +154,7 @@ Test(window, missing_annotations_are_named)
         cr_expect_not(mv_position_find(trace, 0, all[i].x, &at, why, sizeof why));
         cr_expect(strstr(why, all[i].why), "%s: %s", all[i].x, why);
     }
-    cr_expect_not(mv_position_find(mvt_done(bare), 0, "@Foo", &at, why, sizeof why));
+    cr_expect_not(mv_position_find(bare, 0, "@Foo", &at, why, sizeof why));
     cr_expect_str_eq(why, "no annotation 'Foo': the file has none");
 }
 
