@@ -192,8 +192,7 @@ typedef enum {
     MV_EXPORT_SPEEDSCOPE,
     MV_EXPORT_FOLDED,
     MV_EXPORT_CSV,
-    MV_EXPORT_SQLITE,
-    MV_EXPORT_COUNT
+    MV_EXPORT_SQLITE
 } mv_export_format;
 
 /* The words of --by, in order. From LINE on, the order is that of mv_group_by. */

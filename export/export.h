@@ -73,7 +73,6 @@ enum { MV_MOST_CELLS = 32 };
 
 typedef struct {
     const char *name;
-    const char *help;    /* a short description, such as "one row per event" */
     const char *columns; /* names of the first columns, such as "device event compile_context:text".
                           * Columns that exist in `model` are read from there. `read` fills the
                           * other columns, which contain numbers unless the name is followed by

@@ -81,8 +81,7 @@ static mv_history_line *line_of(mv_line_history *h, uint64_t key, uint32_t span)
     if (row != MV_NOT_IN_MAP)
         return &h->lines[row];
     h->by_key.arena = h->arena;
-    if (!mv_append(h->arena, h->lines, h->count, h->capacity,
-                   (mv_history_line){.key = key, .last = span}) ||
+    if (!mv_append(h->arena, h->lines, h->count, h->capacity, (mv_history_line){.last = span}) ||
         !mv_map_put(&h->by_key, key, h->count - 1))
         return NULL;
     return &h->lines[h->count - 1];

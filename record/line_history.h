@@ -17,7 +17,6 @@ enum {
 };
 
 typedef struct {
-    uint64_t key;                      /* stack and list number of the line */
     uint64_t allocations, born, freed; /* number of allocations, bytes allocated, and bytes freed */
     uint64_t least[MV_HISTORY_SPANS];  /* [last + 1] lowest number of bytes held in each span */
     uint32_t last;                     /* index of the span that contains the last record */

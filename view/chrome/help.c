@@ -190,7 +190,7 @@ static void paint_picture_row(mv_view *view, mv_box box, uint32_t row, float key
 typedef struct {
     mv_command_id ids[MV_DO_COUNT + 1];
     uint32_t commands, count;
-    uint32_t rows, column_count; /* the rows are in this many columns */
+    uint32_t rows; /* number of rows in each column */
     help_column columns[MOST_COLUMNS];
 } help_rows;
 
@@ -200,7 +200,6 @@ static float measure(mv_view *view, help_rows *h, uint32_t columns)
     mv_ui *ui = &view->ui;
     float width = 0;
 
-    h->column_count = columns;
     h->rows = (h->count + columns - 1) / columns;
     memset(h->columns, 0, sizeof h->columns);
     for (uint32_t i = 0; i < h->count; i++) {

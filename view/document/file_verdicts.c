@@ -9,22 +9,15 @@ bool mv_file_has_several_levels(const mv_document *document)
 
 /* Copies a row of the triage. Its strings are copied too, because they do not outlive the
  * triage. */
-static bool keep_row(mv_text_maker *words, const mv_triage *t, const mv_triage_row *from,
-                     const mv_trace *main, const char *main_level, mv_verdict *to)
+static bool keep_row(mv_text_maker *words, const mv_triage_row *from, const char *main_level,
+                     mv_verdict *to)
 {
-    const mv_trace *of = main;
-
-    for (uint32_t i = 0; from->level && i < t->level_count; i++)
-        if (strcmp(mv_level_name_of(&t->levels[i].trace, t->levels[i].level), from->level) == 0)
-            of = &t->levels[i].trace;
     *to = (mv_verdict){.device = from->device,
                        .kind = from->finding->kind,
                        .report = from->finding->report,
                        .bytes = from->bytes,
-                       .count = from->count,
                        .text = mv_make_text(words, "%s", from->text),
-                       .level = mv_make_text(words, "%s", from->level ? from->level : main_level),
-                       .memory = mv_make_text(words, "%s", mv_triage_memory_of(of, words))};
+                       .level = mv_make_text(words, "%s", from->level ? from->level : main_level)};
     return !words->failed;
 }
 
@@ -37,7 +30,7 @@ static void *keep(mv_arena *arena, const mv_triage *t, const mv_trace *read, con
         return NULL;
     out->level = mv_level_name_of(main, mv_level_default(read));
     for (uint32_t i = 0; i < t->count; i++) {
-        if (!keep_row(&words, t, &t->rows[i], main, out->level, &out->rows[out->count++]))
+        if (!keep_row(&words, &t->rows[i], out->level, &out->rows[out->count++]))
             return NULL;
     }
     out->problems = mv_triage_problems(t);

@@ -7,14 +7,12 @@
 #include "view/document/document.h"
 
 typedef struct {
-    const char *level;  /* value of --level */
-    const char *memory; /* name of the memory, such as "pinned memory" or "device 1" */
-    uint32_t device;    /* ordinal; 0 for the host */
+    const char *level; /* value of --level */
+    uint32_t device;   /* ordinal; 0 for the host */
     mv_finding_kind kind;
     mv_report report;
     const char *text; /* the sentence that triage prints */
     uint64_t bytes;
-    uint32_t count; /* number of findings of this kind */
 } mv_verdict;
 
 typedef struct {

@@ -32,7 +32,6 @@ bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *column
     t->cells = mv_push_array(maker->words.arena, mv_cell, (uint64_t)rows * column_count);
     t->places = mv_push_array(maker->words.arena, mv_listing_place, rows);
     t->order = mv_push_array(maker->words.arena, uint32_t, rows);
-    maker->capacity = rows;
     return t->cells && t->places && t->order;
 }
 

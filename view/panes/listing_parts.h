@@ -16,7 +16,6 @@ typedef struct {
     const mv_sites *sites;
     const mv_lives *lives;
     mv_listing *out;
-    uint32_t capacity; /* number of rows that there is room for */
 } mv_listing_maker;
 
 /* Sets the columns, and makes room for `rows` rows. */

@@ -13,7 +13,6 @@ typedef struct {
     mv_view *view;
     mv_ui *ui;
     const mv_document *document;
-    const mv_document_device *device;
     const mv_flames_answer *answer;
     mv_box box;  /* box around all levels */
     float level; /* height of a level */
@@ -488,7 +487,6 @@ static bool open_frame(mv_view *view, mv_box box, flame_frame *p)
     *p = (flame_frame){.view = view,
                        .ui = &view->ui,
                        .document = q.document,
-                       .device = q.device,
                        .box = levels_of(view, box),
                        .level = mv_ui_px(&view->ui, MV_FLAME_LEVEL)};
     if (q.source != MV_FLAMES_CHANGE || q.other_device)
@@ -544,7 +542,6 @@ void mv_flame_paint_answer(mv_view *view, mv_box box, const mv_flames_answer *an
     flame_frame p = {.view = view,
                      .ui = &view->ui,
                      .document = answer->ask.document,
-                     .device = answer->ask.device,
                      .answer = answer,
                      .box = box};
     float levels = (float)(answer->boxes.depth + 1);

@@ -7,7 +7,6 @@
 enum {
     NARROW = 560,
     BOX = 11,
-    MOST_TITLE = 300,
     MOST_WORDS = 3,
     TIP_LETTERS = 90, /* maximum number of letters on a line of a tip */
     RESULT = 5        /* number of lines above the boxes, for the verdict, a note and a change */

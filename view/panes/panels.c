@@ -6,11 +6,6 @@
 #include "view/document/ledger_moment.h"
 #include "view/document/moment_text.h"
 
-enum {
-    MOST_USERS = 4 << 20 /* maximum number of allocations whose address users are kept, which takes
-                            32 MiB */
-};
-
 /* ---- jobs -------------------------------------------------------------------------------- */
 
 const void *mv_shared_get(mv_panels *panels, mv_shared_list *list, const mv_document_device *device,

@@ -221,8 +221,7 @@ const char *mv_session_line(mv_arena *arena, const mv_session *session)
 typedef struct {
     mv_arena *arena;
     mv_session *out;
-    const char *start, *at, *end; /* positions in the text, and end of the current line */
-    uint32_t file_capacity;
+    const char *start, *at, *end;    /* positions in the text, and end of the current line */
     uint64_t offsets[MV_STATE_MOST]; /* offsets of the values read so far */
     mv_err *err;
 } reader;

@@ -75,8 +75,7 @@ typedef enum {
     MV_MENU_COLOURS,
     MV_MENU_CLOCKS,
     MV_MENU_BOOKMARKS,
-    MV_MENU_HERE, /* the menu that the right button opens */
-    MV_MENU_COUNT
+    MV_MENU_HERE /* the menu that the right button opens */
 } mv_menu;
 
 enum {

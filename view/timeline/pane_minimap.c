@@ -112,7 +112,6 @@ void mv_minimap_paint(mv_view *view, mv_box box)
     mv_timeline_pane *pane = view->timeline;
     mv_viewport at;
 
-    pane->map = box;
     mv_ui_fill(&view->ui, box, view->ui.theme->background);
     if (!mv_view_device(view) || !mv_minimap_open(view, box, &at))
         return;

@@ -76,9 +76,7 @@ typedef enum {
 
 typedef struct {
     mv_drag_kind kind;
-    float x, y;   /* where the drag began, in pixels */
-    double event; /* event at the start of the drag; in the minimap, distance from the start of the
-                     drag to now.from */
+    float x, y;         /* where the drag began, in pixels */
     uint32_t other_end; /* the end of the interval that stays fixed */
     mv_stretch shown;   /* the window at the start of the drag */
     double y_from, y_to;
@@ -189,7 +187,7 @@ struct mv_timeline_pane {
                                  * determines the number of columns if the legend is below the
                                  * picture */
     mv_drag drag;
-    mv_box plot, map; /* boxes of the plot and of the minimap in the last frame */
+    mv_box plot; /* box of the plot in the last frame */
     mv_viewport at, map_at;
     bool has_viewport;
     bool is_fitted; /* the last command was fit_selection */

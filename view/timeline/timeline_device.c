@@ -18,7 +18,6 @@ enum {
     BELOW = 8,
     LEAST_PANE = 250,
     TICK = 4,
-    MOST_TIPS = 6,
     COLUMN = 170, /* minimum width of a column in the legend below the lane */
     MOST_COLUMNS = 4
 };

@@ -30,7 +30,6 @@ typedef struct {
     mv_tile tile;
     tile_state state;
     uint64_t used; /* last turn that showed or requested this tile */
-    uint64_t bytes;
     uint32_t *ids; /* the ids, followed by the spikes */
     uint32_t job;
 } entry;
@@ -258,7 +257,7 @@ static entry *add_entry(mv_tiles *t, const mv_tile *tile)
     while (!(ids = mv_arena_grow(&t->arena, NULL, words * sizeof *ids)))
         if (!drop_oldest(t))
             return NULL;
-    *e = (entry){.tile = *tile, .state = TILE_WANTED, .bytes = words * sizeof *ids, .ids = ids};
+    *e = (entry){.tile = *tile, .state = TILE_WANTED, .ids = ids};
     e->tile.ids = ids;
     e->tile.spikes = ids + (uint64_t)MV_TILE_COLUMNS * tile->rows;
     e->tile.serial = ++t->serial;
@@ -662,8 +661,6 @@ mv_tile_point mv_tile_point_at(const mv_tile_view *view, mv_pyramid_reader *leve
     dy = g.y.scale;
     column = (double)g.x.first * MV_TILE_COLUMNS + floor(px) - g.x.at;
     point.instant = mv_timescale_instant(s, levels, column * dx, (column + 1) * dx);
-    point.first = mv_timescale_from(s, column * dx);
-    point.end = mv_timescale_from(s, (column + 1) * dx);
     row = (double)g.y.first * MV_TILE_ROWS + view->height - 1 - floor(py) - g.y.at;
     if (row < 0 || column < 0 || column * dx >= s->length)
         return point;

@@ -117,10 +117,9 @@ void mv_tiles_forget(mv_tiles *tiles, uint64_t subject);
 
 /* What one pixel of a view shows when the scale is at rest, for mv_hit_find. */
 typedef struct {
-    mv_instant instant;  /* the instant that the column shows */
-    uint32_t first, end; /* the column contains the events [first, end) */
-    uint64_t byte;       /* byte at the middle of the pixel; MV_NO_BYTES: outside the stack */
-    uint64_t low, high;  /* the pixel contains the bytes [low, high) */
+    mv_instant instant; /* the instant that the column shows */
+    uint64_t byte;      /* byte at the middle of the pixel; MV_NO_BYTES: outside the stack */
+    uint64_t low, high; /* the pixel contains the bytes [low, high) */
 } mv_tile_point;
 
 mv_tile_point mv_tile_point_at(const mv_tile_view *view, mv_pyramid_reader *levels, double px,

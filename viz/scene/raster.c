@@ -8,7 +8,6 @@
 
 struct mv_raster {
     mv_arena arena;
-    mv_raster_opts opts;
     mv_font *font;
     mv_letters letters;
     mv_damage damage;
@@ -440,7 +439,7 @@ mv_raster *mv_raster_open(mv_budget *budget, const mv_raster_opts *opts)
     r = mv_push_struct(&arena, mv_raster);
     if (!r)
         return NULL;
-    *r = (mv_raster){.arena = arena, .opts = *opts};
+    *r = (mv_raster){.arena = arena};
     r->font = mv_font_open(&r->arena, opts->font);
     mv_damage_init(&r->damage, budget);
     mv_rows_init(&r->rows, opts->order);
