@@ -57,12 +57,7 @@ static mv_value size_bound(const ctl_report *r)
         return mv_value_of(MV_VALUE_NO_OBJECT);
     if (!r->max_size && !r->max_age_us)
         return mv_value_of(MV_VALUE_NULL_OBJECT);
-    return r->max_size ? mv_value_u64(r->max_size) : mv_value_of(MV_VALUE_NULL);
-}
-
-static mv_value age_bound(const ctl_report *r)
-{
-    return r->max_age_us ? mv_value_u64(r->max_age_us) : mv_value_of(MV_VALUE_NULL);
+    return mv_value_or_null(r->max_size, mv_value_u64(r->max_size));
 }
 
 #define STATUS(value) mv_value_if(r->is_status, value)
@@ -71,7 +66,7 @@ static mv_value age_bound(const ctl_report *r)
     MEMBER("events", STATUS(mv_value_u64(r->events)))                                              \
     MEMBER("bytes", STATUS(mv_value_u64(r->bytes)))                                                \
     MEMBER("bound.max_size", size_bound(r))                                                        \
-    MEMBER("bound.max_age_us", age_bound(r))                                                       \
+    MEMBER("bound.max_age_us", mv_value_or_null(r->max_age_us, mv_value_u64(r->max_age_us)))       \
     MEMBER("kept", STATUS(mv_value_u64(r->kept)))                                                  \
     MEMBER("kept_files", STATUS(mv_value_u64(r->kept_files)))                                      \
     MEMBER("lost", STATUS(mv_value_u64(r->lost)))                                                  \

@@ -51,7 +51,7 @@ static const char *peak_text(const mv_fit_peak *p, char out[2 * MV_SIZE_TEXT + 8
 
 static mv_value peak_value(const mv_fit_peak *p, char text[2 * MV_SIZE_TEXT + 8])
 {
-    return mv_value_shown(p->is_known ? mv_value_u64(p->bytes) : mv_value_of(MV_VALUE_NULL),
+    return mv_value_shown(mv_value_or_null(p->is_known, mv_value_u64(p->bytes)),
                           peak_text(p, text));
 }
 
@@ -105,21 +105,20 @@ static void list_points(mv_rows *rows)
 
 static const mv_table point_table = {MV_TABLE(POINT_FIELDS, list_points)};
 
-#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                 \
-    LIST("points", &point_table, mv_value_rows(NULL))                                       \
-    MEMBER("exact_sites", r->found.exact_sites)                                             \
-    MEMBER("sites", r->found.sites)                                                         \
-    MEMBER("exact_allocations", r->found.exact)                                             \
-    MEMBER("allocations", r->found.allocs)                                                  \
-    MEMBER("refused",                                                                       \
-           r->found.refused ? mv_value_text(r->found.refused) : mv_value_of(MV_VALUE_NULL)) \
-    MEMBER("largest_that_fits", r->found.largest.batch == MV_NO_BYTES                       \
-                                    ? mv_value_of(MV_VALUE_NULL)                            \
-                                    : size_value(r->found.largest, largest))                \
-    MEMBER("capacity", mv_value_bytes(mv_option_given(&r->cli->options, MV_HAS(CAPACITY))   \
-                                          ? r->cli->options.capacity                        \
-                                          : MV_NO_BYTES))                                   \
-    MEMBER("device", mv_value_u64(r->device))                                               \
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                               \
+    LIST("points", &point_table, mv_value_rows(NULL))                                     \
+    MEMBER("exact_sites", r->found.exact_sites)                                           \
+    MEMBER("sites", r->found.sites)                                                       \
+    MEMBER("exact_allocations", r->found.exact)                                           \
+    MEMBER("allocations", r->found.allocs)                                                \
+    MEMBER("refused", mv_value_text(r->found.refused))                                    \
+    MEMBER("largest_that_fits", r->found.largest.batch == MV_NO_BYTES                     \
+                                    ? mv_value_of(MV_VALUE_NULL)                          \
+                                    : size_value(r->found.largest, largest))              \
+    MEMBER("capacity", mv_value_bytes(mv_option_given(&r->cli->options, MV_HAS(CAPACITY)) \
+                                          ? r->cli->options.capacity                      \
+                                          : MV_NO_BYTES))                                 \
+    MEMBER("device", mv_value_u64(r->device))                                             \
     MEMBER("note", r->found.note)
 
 static void list_report(mv_rows *rows)

@@ -17,11 +17,6 @@ typedef struct {
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-static mv_value figure(const mv_minimum *f, uint64_t bytes)
-{
-    return f->is_known ? mv_value_u64(bytes) : mv_value_of(MV_VALUE_NULL);
-}
-
 #define COST_FIELDS(COLUMN, MEMBER, LIST)            \
     MEMBER("bytes", cost->bytes)                     \
     MEMBER("segments", mv_value_u64(cost->segments)) \
@@ -32,19 +27,19 @@ MV_LIST_ROWS_OF(list_costs, floor_report, r, mv_minimum_costs, costs, costs->cou
 
 static const mv_table cost_table = {MV_TABLE(COST_FIELDS, list_costs)};
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
-    MEMBER("device", mv_value_u64(r->first + i))                                                   \
-    MEMBER("reserved", f->reserved)                                                                \
-    MEMBER("lower", figure(f, f->lower))                                                           \
-    MEMBER("upper", figure(f, f->upper))                                                           \
-    MEMBER("checked", mv_value_bool(f->is_known))                                                  \
-    MEMBER("separation", figure(f, f->separation))                                                 \
-    MEMBER("placement", figure(f, f->placement))                                                   \
-    MEMBER("ideal", f->is_known ? mv_value_bool(f->ideal) : mv_value_of(MV_VALUE_NULL))            \
-    MEMBER("load_event", f->is_known ? mv_value_event(f->load_event) : mv_value_of(MV_VALUE_NULL)) \
-    MEMBER("blocks", mv_value_u64(f->block_count))                                                 \
-    LIST("costs", &cost_table, mv_value_rows(&r->costs[i]))                                        \
-    MEMBER("unknown_because", f->why)                                                              \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                            \
+    MEMBER("device", mv_value_u64(r->first + i))                                       \
+    MEMBER("reserved", f->reserved)                                                    \
+    MEMBER("lower", mv_value_or_null(f->is_known, mv_value_u64(f->lower)))             \
+    MEMBER("upper", mv_value_or_null(f->is_known, mv_value_u64(f->upper)))             \
+    MEMBER("checked", mv_value_bool(f->is_known))                                      \
+    MEMBER("separation", mv_value_or_null(f->is_known, mv_value_u64(f->separation)))   \
+    MEMBER("placement", mv_value_or_null(f->is_known, mv_value_u64(f->placement)))     \
+    MEMBER("ideal", mv_value_or_null(f->is_known, mv_value_bool(f->ideal)))            \
+    MEMBER("load_event", mv_value_or_null(f->is_known, mv_value_event(f->load_event))) \
+    MEMBER("blocks", mv_value_u64(f->block_count))                                     \
+    LIST("costs", &cost_table, mv_value_rows(&r->costs[i]))                            \
+    MEMBER("unknown_because", f->why)                                                  \
     MEMBER("note", f->note)
 
 MV_LIST_ROWS(list_devices, floor_report, r, r->end - r->first, const mv_minimum *f = &r->found[i],

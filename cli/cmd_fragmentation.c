@@ -263,34 +263,33 @@ static void list_devices(mv_rows *rows)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
-#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                 \
-    MEMBER("device",                                                                        \
-           r->end > r->first ? mv_value_u64(r->first + index) : mv_value_of(MV_VALUE_NULL)) \
-    MV_AT_FIELDS(MEMBER, "at.", &f->at)                                                     \
-    MEMBER("at_chosen", f->chosen)                                                          \
-    MEMBER("verdict", mv_fragmentation_verdict_name(f))                                     \
-    MEMBER("why", f->why)                                                                   \
-    MEMBER("known", f->is_known)                                                            \
-    MEMBER("over_plain", f->over_plain)                                                     \
-    MEMBER("reserved", f->bytes.reserved)                                                   \
-    MEMBER("allocated", f->bytes.allocated)                                                 \
-    MEMBER("needed", f->demand.needed)                                                      \
-    MEMBER("base", f->base)                                                                 \
-    MEMBER("beyond", f->beyond)                                                             \
-    MEMBER("allowed", f->allowed)                                                           \
-    MEMBER("unexplained", mv_heap_unexplained(&f->bytes))                                   \
-    MEMBER("free.total", f->bytes.free)                                                     \
-    MEMBER("free.largest", f->largest)                                                      \
-    MEMBER("free.rounding", f->bytes.rounding)                                              \
-    MEMBER("free.pending", f->bytes.pending)                                                \
-    MEMBER("free.stranded", f->stranded)                                                    \
-    MEMBER("free.whole", f->whole)                                                          \
-    WAITING_MEMBERS(MEMBER, LIST)                                                           \
-    LIST("stranded", &segment_table, mv_value_rows(&index))                                 \
-    LIST("pinned_by", &pin_table, mv_value_rows(&pins))                                     \
-    LIST("growth", &growth_table, mv_value_rows(f))                                         \
-    LIST("advice", &advice_table, mv_value_rows(f))                                         \
-    REPLAY_FIELDS(MEMBER)                                                                   \
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                               \
+    MEMBER("device", mv_value_or_null(r->end > r->first, mv_value_u64(r->first + index))) \
+    MV_AT_FIELDS(MEMBER, "at.", &f->at)                                                   \
+    MEMBER("at_chosen", f->chosen)                                                        \
+    MEMBER("verdict", mv_fragmentation_verdict_name(f))                                   \
+    MEMBER("why", f->why)                                                                 \
+    MEMBER("known", f->is_known)                                                          \
+    MEMBER("over_plain", f->over_plain)                                                   \
+    MEMBER("reserved", f->bytes.reserved)                                                 \
+    MEMBER("allocated", f->bytes.allocated)                                               \
+    MEMBER("needed", f->demand.needed)                                                    \
+    MEMBER("base", f->base)                                                               \
+    MEMBER("beyond", f->beyond)                                                           \
+    MEMBER("allowed", f->allowed)                                                         \
+    MEMBER("unexplained", mv_heap_unexplained(&f->bytes))                                 \
+    MEMBER("free.total", f->bytes.free)                                                   \
+    MEMBER("free.largest", f->largest)                                                    \
+    MEMBER("free.rounding", f->bytes.rounding)                                            \
+    MEMBER("free.pending", f->bytes.pending)                                              \
+    MEMBER("free.stranded", f->stranded)                                                  \
+    MEMBER("free.whole", f->whole)                                                        \
+    WAITING_MEMBERS(MEMBER, LIST)                                                         \
+    LIST("stranded", &segment_table, mv_value_rows(&index))                               \
+    LIST("pinned_by", &pin_table, mv_value_rows(&pins))                                   \
+    LIST("growth", &growth_table, mv_value_rows(f))                                       \
+    LIST("advice", &advice_table, mv_value_rows(f))                                       \
+    REPLAY_FIELDS(MEMBER)                                                                 \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
 static void list_report(mv_rows *rows)

@@ -127,20 +127,20 @@ static bool find_places(facts *f)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
-    COLUMN("device", "device", 1, MV_UNIT_COUNT, 0, mv_value_u64(d->device))                       \
-    COLUMN("events", "events", 2, MV_UNIT_COUNT, 0, mv_value_u64(d->events))                       \
-    COLUMN("segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(d->segments)) \
-    MEMBER("first_us", mv_value_time(d->first_us))                                                 \
-    MEMBER("last_us", mv_value_time(d->last_us))                                                   \
-    COLUMN("stacks", "stacks", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(d->stacks))       \
-    COLUMN("events_with_stack", "with stack", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                 \
-           mv_value_u64(d->events_with_stack))                                                     \
-    COLUMN("reserved", "reserved", 6, MV_UNIT_BYTES, 0, mv_value_u64(d->reserved))                 \
-    COLUMN("allocated", "allocated", 7, MV_UNIT_BYTES, 0, mv_value_u64(d->allocated))              \
-    COLUMN("history", "history", 8, MV_UNIT_TEXT, 0, mv_value_text(mv_history_name(d->history)))   \
-    MEMBER("history_why", mv_value_text(d->history_why))                                           \
-    MEMBER("ring", d->ring ? mv_value_u64(d->ring) : mv_value_of(MV_VALUE_NULL))
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                      \
+    COLUMN("device", "device", 1, MV_UNIT_COUNT, 0, d->device)                                   \
+    COLUMN("events", "events", 2, MV_UNIT_COUNT, 0, d->events)                                   \
+    COLUMN("segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, d->segments)             \
+    MEMBER("first_us", mv_value_time(d->first_us))                                               \
+    MEMBER("last_us", mv_value_time(d->last_us))                                                 \
+    COLUMN("stacks", "stacks", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, d->stacks)                   \
+    COLUMN("events_with_stack", "with stack", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,               \
+           d->events_with_stack)                                                                 \
+    COLUMN("reserved", "reserved", 6, MV_UNIT_BYTES, 0, d->reserved)                             \
+    COLUMN("allocated", "allocated", 7, MV_UNIT_BYTES, 0, d->allocated)                          \
+    COLUMN("history", "history", 8, MV_UNIT_TEXT, 0, mv_value_text(mv_history_name(d->history))) \
+    MEMBER("history_why", mv_value_text(d->history_why))                                         \
+    MEMBER("ring", mv_value_or_null(d->ring, mv_value_u64(d->ring)))
 
 static void list_devices(mv_rows *rows)
 {
@@ -160,20 +160,14 @@ static void list_devices(mv_rows *rows)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
-#define POOL_FIELDS(COLUMN, MEMBER, LIST) \
-    MEMBER("pool_id", mv_value_pair(trace->pools.a[i], trace->pools.b[i]))
+#define POOL_FIELDS(COLUMN, MEMBER, LIST) MEMBER("pool_id", mv_value_pair(pools->a[i], pools->b[i]))
 
-static void list_pools(mv_rows *rows)
-{
-    const mv_trace *trace = ((const facts *)mv_rows_all(rows))->trace;
-
-    for (uint32_t i = 0; i < trace->pools.count; i++)
-        MV_ROWS_ADD(rows, POOL_FIELDS);
-}
+MV_LIST_ROWS(list_pools, facts, f, f->trace->pools.count, const mv_pools *pools = &f->trace->pools,
+             POOL_FIELDS)
 
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .shape = MV_SHAPE_VALUES};
 
-#define LEVEL_FIELDS(COLUMN, MEMBER, LIST) MEMBER("level", mv_value_text(levels.name[i]))
+#define LEVEL_FIELDS(COLUMN, MEMBER, LIST) MEMBER("level", levels.name[i])
 
 static void list_levels(mv_rows *rows)
 {
@@ -185,40 +179,29 @@ static void list_levels(mv_rows *rows)
 
 static const mv_table level_table = {MV_TABLE(LEVEL_FIELDS, list_levels), .shape = MV_SHAPE_VALUES};
 
-#define STREAM_FIELDS(COLUMN, MEMBER, LIST) MEMBER("stream", mv_value_u64(trace->streams.value[i]))
+#define STREAM_FIELDS(COLUMN, MEMBER, LIST) MEMBER("stream", stream)
 
-static void list_streams(mv_rows *rows)
-{
-    const mv_trace *trace = ((const facts *)mv_rows_all(rows))->trace;
-
-    for (uint32_t i = 0; i < trace->streams.count; i++)
-        MV_ROWS_ADD(rows, STREAM_FIELDS);
-}
+MV_LIST_ROWS(list_streams, facts, f, f->trace->streams.count,
+             uint64_t stream = f->trace->streams.value[i], STREAM_FIELDS)
 
 static const mv_table stream_table = {MV_TABLE(STREAM_FIELDS, list_streams),
                                       .shape = MV_SHAPE_VALUES};
 
-static void put_json_setting(mv_out *out, const mv_trace *trace, uint32_t row)
+static mv_value setting_value(const mv_trace *trace, uint32_t row)
 {
     const mv_settings *s = &trace->settings;
 
-    mv_json_put_text(out, mv_string_span(trace, s->key[row]));
-    mv_out_char(out, ':');
     switch (s->kind[row]) {
     case MV_SETTING_INT:
-        mv_out_i64(out, s->integer[row]);
-        break;
+        return mv_value_i64(s->integer[row]);
     case MV_SETTING_FLOAT:
-        mv_json_put_real(out, s->real[row]);
-        break;
+        return mv_value_real(s->real[row]);
     case MV_SETTING_BOOL:
-        mv_out_text(out, s->integer[row] ? "true" : "false");
-        break;
+        return mv_value_bool(s->integer[row] != 0);
     case MV_SETTING_TEXT:
-        mv_json_put_text(out, mv_string_span(trace, s->text[row]));
-        break;
+        return mv_value_string(trace, s->text[row]);
     default:
-        mv_out_text(out, "null");
+        return mv_value_of(MV_VALUE_NULL);
     }
 }
 
@@ -240,43 +223,21 @@ static void put_json_settings(mv_rows *rows)
             mv_json_put_text(out, mv_string_span(trace, s->parent[i]));
             mv_out_text(out, ":{");
         }
-        put_json_setting(out, trace, i);
+        mv_json_put_text(out, mv_string_span(trace, s->key[i]));
+        mv_out_char(out, ':');
+        mv_rows_put_value(rows, setting_value(trace, i));
         mv_out_text(out, closes ? "}" : "");
     }
     mv_out_char(out, '}');
 }
 
-static mv_value setting_value(const mv_trace *trace, uint32_t row)
-{
-    const mv_settings *s = &trace->settings;
+#define SETTING_FIELDS(COLUMN, MEMBER, LIST)                 \
+    MEMBER("table", mv_value_string(f->trace, s->parent[i])) \
+    MEMBER("key", mv_value_string(f->trace, s->key[i]))      \
+    MEMBER("value", setting_value(f->trace, i))
 
-    switch (s->kind[row]) {
-    case MV_SETTING_INT:
-        return mv_value_i64(s->integer[row]);
-    case MV_SETTING_FLOAT:
-        return mv_value_real(s->real[row]);
-    case MV_SETTING_BOOL:
-        return mv_value_bool(s->integer[row] != 0);
-    case MV_SETTING_TEXT:
-        return mv_value_string(trace, s->text[row]);
-    default:
-        return mv_value_of(MV_VALUE_NULL);
-    }
-}
-
-#define SETTING_FIELDS(COLUMN, MEMBER, LIST)              \
-    MEMBER("table", mv_value_string(trace, s->parent[i])) \
-    MEMBER("key", mv_value_string(trace, s->key[i]))      \
-    MEMBER("value", setting_value(trace, i))
-
-static void list_settings(mv_rows *rows)
-{
-    const mv_trace *trace = ((const facts *)mv_rows_all(rows))->trace;
-    const mv_settings *s = &trace->settings;
-
-    for (uint32_t i = 0; i < s->count; i++)
-        MV_ROWS_ADD(rows, SETTING_FIELDS);
-}
+MV_LIST_ROWS(list_settings, facts, f, f->trace->settings.count,
+             const mv_settings *s = &f->trace->settings, SETTING_FIELDS)
 
 static const mv_table setting_table = {MV_TABLE(SETTING_FIELDS, list_settings),
                                        .json = put_json_settings};
@@ -298,17 +259,12 @@ static void list_notes(mv_rows *rows)
 
 static const mv_table note_table = {MV_TABLE(NOTE_FIELDS, list_notes)};
 
-#define PLACE_FIELDS(COLUMN, MEMBER, LIST)            \
-    MEMBER("count", mv_value_u64(f->places[i].count)) \
-    MEMBER("name", mv_value_string(f->trace, f->places[i].name))
+#define PLACE_FIELDS(COLUMN, MEMBER, LIST) \
+    MEMBER("count", place->count)          \
+    MEMBER("name", mv_value_string(f->trace, place->name))
 
-static void list_places(mv_rows *rows)
-{
-    const facts *f = mv_rows_all(rows);
-
-    for (uint32_t i = 0; i < f->place_count; i++)
-        MV_ROWS_ADD(rows, PLACE_FIELDS);
-}
+MV_LIST_ROWS(list_places, facts, f, f->place_count, const named_place *place = &f->places[i],
+             PLACE_FIELDS)
 
 static const mv_table place_table = {MV_TABLE(PLACE_FIELDS, list_places)};
 
@@ -324,36 +280,36 @@ static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
     return text + strlen(name);
 }
 
-#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                \
-    MEMBER("format", mv_value_text(mv_format_name(t->origin.format)))                      \
-    MEMBER("page", mv_value_bool(t->origin.is_page))                                       \
-    MEMBER("compression", mv_value_text(t->origin.compression))                            \
-    MEMBER("protocol", t->origin.pickle_protocol ? mv_value_u64(t->origin.pickle_protocol) \
-                                                 : mv_value_of(MV_VALUE_NULL))             \
-    MEMBER("file_bytes", mv_value_bytes(t->origin.file_bytes))                             \
-    MEMBER("data_bytes", mv_value_bytes(t->origin.data_bytes))                             \
-    MEMBER("pytorch", mv_value_text(pytorch_of(t, release)))                               \
-    MEMBER("rounding.rule", mv_value_text(rounding.is_npu ? "torch_npu" : "cuda"))         \
-    MEMBER("rounding.blocks", mv_value_u64(rounding.blocks))                               \
-    MEMBER("rounding.cuda_fits", mv_value_u64(rounding.cuda_fits))                         \
-    MEMBER("rounding.npu_fits", mv_value_u64(rounding.npu_fits))                           \
-    LIST("devices", &device_table, mv_value_rows(NULL))                                    \
-    MEMBER("history", mv_value_text(mv_history_name(f->history)))                          \
-    MEMBER("annotations", mv_value_u64(t->annotations.count))                              \
-    MEMBER("tensors", mv_value_u64(t->tensors.count))                                      \
-    MEMBER("annotation_ranges", mv_value_u64(count_starts(t)))                             \
-    LIST("annotation_names", &place_table, mv_value_rows(NULL))                            \
-    LIST("levels", &level_table, mv_value_rows(NULL))                                      \
-    MEMBER("stacks", mv_value_u64(t->stacks.count))                                        \
-    MEMBER("frames", mv_value_u64(t->frames.count))                                        \
-    LIST("pools", &pool_table, mv_value_rows(NULL))                                        \
-    LIST("streams", &stream_table, mv_value_rows(NULL))                                    \
-    MEMBER("host_segments", mv_value_u64(t->host_segments.count))                          \
-    MEMBER("host_events", mv_value_u64(t->host_events.count))                              \
-    MEMBER("host_bytes", mv_value_u64(mv_host_totals_of(t).now.reserved))                  \
-    LIST("settings", &setting_table, mv_value_rows(NULL))                                  \
-    MEMBER("dry_run", mv_value_bool(mv_setting_is_on(t, "dry_run")))                       \
-    MV_CAPTURED_FIELDS(COLUMN, MEMBER, LIST, "capture.", &captured)                        \
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                      \
+    MEMBER("format", mv_value_text(mv_format_name(t->origin.format)))                            \
+    MEMBER("page", mv_value_bool(t->origin.is_page))                                             \
+    MEMBER("compression", mv_value_text(t->origin.compression))                                  \
+    MEMBER("protocol",                                                                           \
+           mv_value_or_null(t->origin.pickle_protocol, mv_value_u64(t->origin.pickle_protocol))) \
+    MEMBER("file_bytes", mv_value_bytes(t->origin.file_bytes))                                   \
+    MEMBER("data_bytes", mv_value_bytes(t->origin.data_bytes))                                   \
+    MEMBER("pytorch", mv_value_text(pytorch_of(t, release)))                                     \
+    MEMBER("rounding.rule", mv_value_text(rounding.is_npu ? "torch_npu" : "cuda"))               \
+    MEMBER("rounding.blocks", mv_value_u64(rounding.blocks))                                     \
+    MEMBER("rounding.cuda_fits", mv_value_u64(rounding.cuda_fits))                               \
+    MEMBER("rounding.npu_fits", mv_value_u64(rounding.npu_fits))                                 \
+    LIST("devices", &device_table, mv_value_rows(NULL))                                          \
+    MEMBER("history", mv_value_text(mv_history_name(f->history)))                                \
+    MEMBER("annotations", mv_value_u64(t->annotations.count))                                    \
+    MEMBER("tensors", mv_value_u64(t->tensors.count))                                            \
+    MEMBER("annotation_ranges", mv_value_u64(count_starts(t)))                                   \
+    LIST("annotation_names", &place_table, mv_value_rows(NULL))                                  \
+    LIST("levels", &level_table, mv_value_rows(NULL))                                            \
+    MEMBER("stacks", mv_value_u64(t->stacks.count))                                              \
+    MEMBER("frames", mv_value_u64(t->frames.count))                                              \
+    LIST("pools", &pool_table, mv_value_rows(NULL))                                              \
+    LIST("streams", &stream_table, mv_value_rows(NULL))                                          \
+    MEMBER("host_segments", mv_value_u64(t->host_segments.count))                                \
+    MEMBER("host_events", mv_value_u64(t->host_events.count))                                    \
+    MEMBER("host_bytes", mv_value_u64(mv_host_totals_of(t).now.reserved))                        \
+    LIST("settings", &setting_table, mv_value_rows(NULL))                                        \
+    MEMBER("dry_run", mv_value_bool(mv_setting_is_on(t, "dry_run")))                             \
+    MV_CAPTURED_FIELDS(COLUMN, MEMBER, LIST, "capture.", &captured)                              \
     LIST("notes", &note_table, mv_value_rows(NULL))
 
 static void list_report(mv_rows *rows)

@@ -678,9 +678,7 @@ int mv_cmd_leaks(mv_cli *cli)
     r.residual = mv_push_array(&cli->arena, residual, r.end - r.first);
     r.held = mv_push_array(&cli->arena, mv_low_held, r.end - r.first);
     if (!r.kinds || !r.found || !r.outlook || !r.residual || !r.held)
-        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    if (err.code != MV_OK)
-        return mv_complain(mv_input_name(cli), &err);
+        return mv_complain_of(mv_input_name(cli), "%s", mv_code_text(MV_NOMEM));
     for (uint32_t i = r.first; i < r.end; i++)
         if (!find_device(&r, i, &err))
             return MV_EXIT_FAILED;

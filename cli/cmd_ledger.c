@@ -121,21 +121,20 @@ static bool is_missing_calls(const ledger_report *r)
     return r->trace->notes[MV_NOTE_LOST_CALLS].count > 0;
 }
 
-#define SAMPLE_FIELDS(COLUMN, MEMBER, LIST)                                             \
-    MEMBER("time_us", mv_value_time(point->time_us))                                    \
-    MEMBER("used", point->used)                                                         \
-    MEMBER("others", mv_value_bytes(point->others))                                     \
-    MEMBER("framework_reserved", point->framework_reserved)                             \
-    MEMBER("framework_allocated", point->framework_allocated)                           \
-    LIST("by", &library_table, mv_value_rows(&at))                                      \
-    MEMBER("context_estimate", is_known ? mv_value_i64(point->context_estimate) : null) \
-    MEMBER("unexplained", is_known ? mv_value_i64(point->unexplained) : null)
+#define SAMPLE_FIELDS(COLUMN, MEMBER, LIST)                                                       \
+    MEMBER("time_us", mv_value_time(point->time_us))                                              \
+    MEMBER("used", point->used)                                                                   \
+    MEMBER("others", mv_value_bytes(point->others))                                               \
+    MEMBER("framework_reserved", point->framework_reserved)                                       \
+    MEMBER("framework_allocated", point->framework_allocated)                                     \
+    LIST("by", &library_table, mv_value_rows(&at))                                                \
+    MEMBER("context_estimate", mv_value_or_null(is_known, mv_value_i64(point->context_estimate))) \
+    MEMBER("unexplained", mv_value_or_null(is_known, mv_value_i64(point->unexplained)))
 
 static void list_samples(mv_rows *rows)
 {
     const mv_ledger_series *series = mv_rows_one(rows);
     bool is_known = !is_missing_calls(mv_rows_all(rows));
-    mv_value null = mv_value_of(MV_VALUE_NULL);
 
     for (uint32_t i = 0; i < series->count; i++) {
         const mv_ledger_point *point = &series->points[i];
@@ -147,36 +146,35 @@ static void list_samples(mv_rows *rows)
 static const mv_table sample_table = {MV_TABLE(SAMPLE_FIELDS, list_samples),
                                       .shape = MV_SHAPE_LINES};
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                              \
-    MEMBER("device", ledger->device)                                                     \
-    MEMBER("at.time_us", mv_value_time(ledger->time_us))                                 \
-    MEMBER("at.sample_us", mv_value_time(ledger->sample_us))                             \
-    MEMBER("at.event", mv_value_event(ledger->event))                                    \
-    MEMBER("used", mv_value_bytes(ledger->used))                                         \
-    MEMBER("why", ledger->why)                                                           \
-    MEMBER("basis", basis)                                                               \
-    MEMBER("total", mv_value_bytes(ledger->total))                                       \
-    MEMBER("others", mv_value_bytes(ledger->others))                                     \
-    MEMBER("framework_reserved", ledger->framework_reserved)                             \
-    LIST("by", &row_table, mv_value_rows(ledger))                                        \
-    MEMBER("by_sum", ledger->by_sum)                                                     \
-    MEMBER("context_estimate", is_known ? mv_value_i64(ledger->context_estimate) : null) \
-    MEMBER("context_pools", is_known ? mv_value_u64(ledger->context_pools) : null)       \
-    MEMBER("unexplained", is_known ? mv_value_i64(ledger->unexplained) : null)           \
-    MEMBER("pinned_host.bytes", ledger->host.bytes)                                      \
-    MEMBER("pinned_host.count", ledger->host.count)                                      \
-    MEMBER("other_processes_memory.bytes", ledger->foreign.bytes)                        \
-    MEMBER("other_processes_memory.count", ledger->foreign.count)                        \
-    MEMBER("reserved_addresses.bytes", ledger->addresses.held.bytes)                     \
-    MEMBER("reserved_addresses.count", ledger->addresses.held.count)                     \
-    MEMBER("reserved_addresses.peak", ledger->addresses.peak)                            \
-    MEMBER("reserved_addresses.refused", ledger->addresses.refused)                      \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
+    MEMBER("device", ledger->device)                                                               \
+    MEMBER("at.time_us", mv_value_time(ledger->time_us))                                           \
+    MEMBER("at.sample_us", mv_value_time(ledger->sample_us))                                       \
+    MEMBER("at.event", mv_value_event(ledger->event))                                              \
+    MEMBER("used", mv_value_bytes(ledger->used))                                                   \
+    MEMBER("why", ledger->why)                                                                     \
+    MEMBER("basis", basis)                                                                         \
+    MEMBER("total", mv_value_bytes(ledger->total))                                                 \
+    MEMBER("others", mv_value_bytes(ledger->others))                                               \
+    MEMBER("framework_reserved", ledger->framework_reserved)                                       \
+    LIST("by", &row_table, mv_value_rows(ledger))                                                  \
+    MEMBER("by_sum", ledger->by_sum)                                                               \
+    MEMBER("context_estimate", mv_value_or_null(is_known, mv_value_i64(ledger->context_estimate))) \
+    MEMBER("context_pools", mv_value_or_null(is_known, mv_value_u64(ledger->context_pools)))       \
+    MEMBER("unexplained", mv_value_or_null(is_known, mv_value_i64(ledger->unexplained)))           \
+    MEMBER("pinned_host.bytes", ledger->host.bytes)                                                \
+    MEMBER("pinned_host.count", ledger->host.count)                                                \
+    MEMBER("other_processes_memory.bytes", ledger->foreign.bytes)                                  \
+    MEMBER("other_processes_memory.count", ledger->foreign.count)                                  \
+    MEMBER("reserved_addresses.bytes", ledger->addresses.held.bytes)                               \
+    MEMBER("reserved_addresses.count", ledger->addresses.held.count)                               \
+    MEMBER("reserved_addresses.peak", ledger->addresses.peak)                                      \
+    MEMBER("reserved_addresses.refused", ledger->addresses.refused)                                \
     LIST("samples", &sample_table, mv_value_rows(&r->devices[i].series))
 
 static void list_devices(mv_rows *rows)
 {
     const ledger_report *r = mv_rows_all(rows);
-    mv_value null = mv_value_of(MV_VALUE_NULL);
 
     for (uint32_t i = 0; i < r->count; i++) {
         const mv_ledger *ledger = &r->devices[i].at;

@@ -302,10 +302,8 @@ int mv_cmd_lines(mv_cli *cli)
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
     r.found = mv_push_array(&cli->arena, mv_lines, r.end - r.first);
     r.doubts = mv_push_array(&cli->arena, mv_doubts, r.end - r.first);
-    if (!r.kinds || !r.found || !r.doubts) {
-        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-        return mv_complain(mv_input_name(cli), &err);
-    }
+    if (!r.kinds || !r.found || !r.doubts)
+        return mv_complain_of(mv_input_name(cli), "%s", mv_code_text(MV_NOMEM));
     for (uint32_t i = r.first; i < r.end; i++)
         if (!find_device(&r, i))
             return MV_EXIT_FAILED;

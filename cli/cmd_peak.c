@@ -333,22 +333,13 @@ static const mv_table category_table = {MV_TABLE(CATEGORY_FIELDS, list_categorie
                                         .shape = MV_SHAPE_MAP};
 
 #define TARGET_SITE_FIELDS(COLUMN, MEMBER, LIST)                         \
-    MEMBER("fall", t->fall[i])                                           \
+    MEMBER("fall", d->target.fall[i])                                    \
     MEMBER("category", d->found.categories.name[part->category])         \
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, part->stack)) \
     MEMBER("frames", mv_value_frames(r->trace, part->stack))
 
-static void list_target_sites(mv_rows *rows)
-{
-    const peak_report *r = mv_rows_all(rows);
-    const device_peak *d = mv_rows_one(rows);
-    const mv_peak_target *t = &d->target;
-
-    for (uint32_t i = 0; i < t->count; i++) {
-        const mv_peak_part *part = &d->found.parts[t->part[i]];
-        MV_ROWS_ADD(rows, TARGET_SITE_FIELDS);
-    }
-}
+MV_LIST_ROWS_OF(list_target_sites, peak_report, r, device_peak, d, d->target.count,
+                const mv_peak_part *part = &d->found.parts[d->target.part[i]], TARGET_SITE_FIELDS)
 
 static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_target_sites)};
 
@@ -359,16 +350,12 @@ static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_tar
     MEMBER("peak.allocated", found->peak)                   \
     LIST("sites", &site_table, mv_value_rows(d))
 
-/* Null means unknown, because the recording does not show whether the target is reached. */
-static mv_value reaches_value(const mv_peak_target *t)
-{
-    return t->is_known ? mv_value_bool(t->reaches) : mv_value_of(MV_VALUE_NULL);
-}
-
+/* A null `reaches` means that the recording does not show whether the target is reached. */
 #define TARGET_FIELDS(COLUMN, MEMBER, LIST)                                              \
     MEMBER("target.bytes",                                                               \
            has_target ? mv_value_u64(d->target.bytes) : mv_value_of(MV_VALUE_NO_OBJECT)) \
-    MEMBER("target.reaches", reaches_value(&d->target))                                  \
+    MEMBER("target.reaches",                                                             \
+           mv_value_or_null(d->target.is_known, mv_value_bool(d->target.reaches)))       \
     MEMBER("target.known", mv_value_bool(d->target.bound == MV_BOUND_EXACT))             \
     MEMBER("target.least", d->target.is_least)                                           \
     MEMBER("target.peak", d->target.peak)                                                \
@@ -734,7 +721,6 @@ static void put_text_report(peak_report *r)
     bool follows = false;
 
     leave_room(r);
-
     for (uint32_t i = 0; i < r->count; i++) {
         if (!mv_device_is_reported(r->trace, r->first, r->end, r->devices[i].device))
             continue;
@@ -765,8 +751,6 @@ int mv_cmd_peak(mv_cli *cli)
                      .out = &cli->out,
                      .trace = &trace,
                      .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
-    mv_err err = {.offset = MV_NO_OFFSET};
-    bool is_found = true;
 
     r.is_grouped = mv_option_given(&cli->options, MV_HAS(BY));
     if (!load_rules(&r))
@@ -777,13 +761,10 @@ int mv_cmd_peak(mv_cli *cli)
         return MV_EXIT_FAILED;
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
     r.devices = mv_push_array(&cli->arena, device_peak, r.end - r.first);
-    if (!r.kinds || !r.devices) {
-        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-        mv_complain(mv_input_name(cli), &err);
-        is_found = false;
-    }
-    for (uint32_t i = r.first; i < r.end && is_found; i++)
-        if (!mv_at_is_elsewhere(cli, &trace, i))
-            is_found = find_device(&r, i, &r.devices[r.count++]);
-    return is_found ? put_report(&r) : MV_EXIT_FAILED;
+    if (!r.kinds || !r.devices)
+        return mv_complain_of(mv_input_name(cli), "%s", mv_code_text(MV_NOMEM));
+    for (uint32_t i = r.first; i < r.end; i++)
+        if (!mv_at_is_elsewhere(cli, &trace, i) && !find_device(&r, i, &r.devices[r.count++]))
+            return MV_EXIT_FAILED;
+    return put_report(&r);
 }

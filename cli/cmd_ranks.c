@@ -141,16 +141,15 @@ MV_LIST_ROWS(list_groups, ranks_report, r, r->found.groups,
 
 static const mv_table group_table = {MV_TABLE(GROUP_FIELDS, list_groups)};
 
-#define OUTLIER_FIELDS(COLUMN, MEMBER, LIST)                                               \
-    MEMBER("file", r->ranks[found->rank]->name)                                            \
-    MEMBER("device", r->ranks[found->rank]->device)                                        \
-    MEMBER("reason", mv_rank_reason_name(found->reason))                                   \
-    MEMBER("text", mv_rank_reason_text(found->reason))                                     \
-    MEMBER("bytes", found->bytes)                                                          \
-    MEMBER("factor",                                                                       \
-           found->factor != 0 ? mv_value_real(found->factor) : mv_value_of(MV_VALUE_NULL)) \
-    MEMBER("culprit", mv_value_culprit(code, NULL, found->stack))                          \
-    MEMBER("culprit_bytes", mv_value_bytes(found->at_stack))                               \
+#define OUTLIER_FIELDS(COLUMN, MEMBER, LIST)                                             \
+    MEMBER("file", r->ranks[found->rank]->name)                                          \
+    MEMBER("device", r->ranks[found->rank]->device)                                      \
+    MEMBER("reason", mv_rank_reason_name(found->reason))                                 \
+    MEMBER("text", mv_rank_reason_text(found->reason))                                   \
+    MEMBER("bytes", found->bytes)                                                        \
+    MEMBER("factor", mv_value_or_null(found->factor != 0, mv_value_real(found->factor))) \
+    MEMBER("culprit", mv_value_culprit(code, NULL, found->stack))                        \
+    MEMBER("culprit_bytes", mv_value_bytes(found->at_stack))                             \
     MEMBER("frames", mv_value_frames(code, found->stack))
 
 static void list_outliers(mv_rows *rows)

@@ -38,7 +38,6 @@ typedef struct {
     uint32_t count;
     device_stats *devices; /* [count] */
     device_stats host;     /* figures for the level `host`; empty if nothing is pinned */
-    const uint8_t *kinds;  /* kinds of the trace's frames */
     uint64_t limit;        /* maximum number of pools per device that text shows */
 } survey;
 
@@ -56,27 +55,24 @@ typedef struct {
     MEMBER("peak.requested_event", mv_value_event((peak)->requested_event)) \
     MEMBER("peak.reserved_event", mv_value_event((peak)->reserved_event))
 
-#define POOL_FIELDS(COLUMN, MEMBER, LIST)                                               \
-    COLUMN("pool", "pool", 1, MV_UNIT_TEXT, 9,                                          \
-           mv_value_shown(mv_value_text(mv_segment_kind_name(p->kind)), name))          \
-    MEMBER("pool_id", mv_value_pool(trace, p->pool_id))                                 \
-    COLUMN("current.allocated", "allocated", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,       \
-           mv_value_u64(now->allocated))                                                \
-    MEMBER("current.active", mv_value_u64(now->active))                                 \
-    COLUMN("current.requested", "requested", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,       \
-           mv_value_u64(now->requested))                                                \
-    COLUMN("current.reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,         \
-           mv_value_u64(now->reserved))                                                 \
-    COLUMN("current.segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,         \
-           mv_value_u64(p->current.segments))                                           \
-    COLUMN("current.allocations", "allocations", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,   \
-           mv_value_u64(p->current.allocations))                                        \
-    COLUMN("peak.allocated", "peak allocated", 7, MV_UNIT_BYTES, 0,                     \
-           mv_value_bound(p->peak.bytes.allocated, t->audit.peak.allocated, allocated)) \
-    MEMBER("peak.active", mv_value_u64(p->peak.bytes.active))                           \
-    MEMBER("peak.requested", mv_value_u64(p->peak.bytes.requested))                     \
-    COLUMN("peak.reserved", "peak reserved", 8, MV_UNIT_BYTES, 0,                       \
-           mv_value_bound(p->peak.bytes.reserved, t->audit.peak.reserved, reserved))    \
+#define POOL_FIELDS(COLUMN, MEMBER, LIST)                                                         \
+    COLUMN("pool", "pool", 1, MV_UNIT_TEXT, 9,                                                    \
+           mv_value_shown(mv_value_text(mv_segment_kind_name(p->kind)), name))                    \
+    MEMBER("pool_id", mv_value_pool(trace, p->pool_id))                                           \
+    COLUMN("current.allocated", "allocated", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 0, now->allocated) \
+    MEMBER("current.active", now->active)                                                         \
+    COLUMN("current.requested", "requested", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 0, now->requested) \
+    COLUMN("current.reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 0, now->reserved)    \
+    COLUMN("current.segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                   \
+           p->current.segments)                                                                   \
+    COLUMN("current.allocations", "allocations", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,             \
+           p->current.allocations)                                                                \
+    COLUMN("peak.allocated", "peak allocated", 7, MV_UNIT_BYTES, 0,                               \
+           mv_value_bound(p->peak.bytes.allocated, t->audit.peak.allocated, allocated))           \
+    MEMBER("peak.active", p->peak.bytes.active)                                                   \
+    MEMBER("peak.requested", p->peak.bytes.requested)                                             \
+    COLUMN("peak.reserved", "peak reserved", 8, MV_UNIT_BYTES, 0,                                 \
+           mv_value_bound(p->peak.bytes.reserved, t->audit.peak.reserved, reserved))              \
     PEAK_EVENT_FIELDS(MEMBER, &p->peak)
 
 static void list_pools(mv_rows *rows)
@@ -337,8 +333,10 @@ static void put_graphs(const survey *s, const device_stats *stats)
     mv_table_print(s->cli, &capture_table, s, stats, "");
 }
 
-static void put_device(const survey *s, const device_stats *stats)
+static void put_device(const void *all, uint32_t device)
 {
+    const survey *s = all;
+    const device_stats *stats = &s->devices[device - s->first];
     mv_cli *cli = s->cli;
     const mv_trace *trace = s->trace;
     mv_out *out = &cli->out;
@@ -528,30 +526,13 @@ static uint32_t columns_of(const mv_trace *trace)
     return columns;
 }
 
-static void put_text(const survey *s)
-{
-    mv_out *out = &s->cli->out;
-    bool follows = false;
-
-    for (uint32_t i = s->first; i < s->end; i++) {
-        if (!mv_device_is_reported(s->trace, s->first, s->end, i))
-            continue;
-        if (follows)
-            mv_out_char(out, '\n');
-        put_device(s, &s->devices[i - s->first]);
-        follows = true;
-    }
-    mv_idle_put_others(out, s->trace, s->first, s->end, follows);
-    put_host(s);
-}
-
 int mv_cmd_stats(mv_cli *cli)
 {
     mv_trace trace;
     survey s = {
         .cli = cli, .trace = &trace, .limit = cli->options.limit ? cli->options.limit : UINT64_MAX};
     mv_err err = {.offset = MV_NO_OFFSET};
-    int status = MV_EXIT_DONE;
+    int status;
 
     cli->reads_pieces = true;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &s.first, &s.end))
@@ -572,9 +553,8 @@ int mv_cmd_stats(mv_cli *cli)
     for (uint32_t i = 0; i < s.count; i++)
         mv_gate_evaluate_totals(&cli->gates, &trace, &s.devices[i].totals);
     mv_gate_evaluate_idle(&cli->gates, &trace, s.first, s.end);
-    if (mv_table_is_wanted(cli))
-        status = mv_table_put(cli, &s);
-    else
-        put_text(&s);
+    status = mv_devices_report(cli, &trace, s.first, s.end, put_device, &s);
+    if (!mv_table_is_wanted(cli))
+        put_host(&s);
     return mv_gate_status(&cli->gates, status);
 }

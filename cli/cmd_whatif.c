@@ -65,8 +65,8 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
                           s->counts.ooms ? "-" : NULL))                                            \
     COLUMN("retries", "retries", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->counts.retries)           \
     MEMBER("first_oom_event", mv_value_event(s->first_oom))                                        \
-    MEMBER("avoids_recorded_oom", records_failures(&w->trials, run) ? mv_value_bool(run->fits)     \
-                                                                    : mv_value_of(MV_VALUE_NULL))  \
+    MEMBER("avoids_recorded_oom",                                                                  \
+           mv_value_or_null(records_failures(&w->trials, run), mv_value_bool(run->fits)))          \
     MEMBER("recorded", run->is_recorded)                                                           \
     MEMBER("without_effect", mv_value_texts(keys, mv_alloc_conf_idle(run->conf, keys)))            \
     MEMBER("changes", mv_value_texts(w->changes.changes, run->is_changed ? w->changes.count : 0))  \
@@ -90,15 +90,14 @@ static void list_runs(mv_rows *rows)
 
 static const mv_table run_table = {MV_TABLE(RUN_FIELDS, list_runs)};
 
-#define ADVICE_FIELDS(COLUMN, MEMBER, LIST)                                              \
-    MEMBER("setting", a->setting)                                                        \
-    MEMBER("text", a->text)                                                              \
-    MEMBER("saves", a->saves)                                                            \
-    MEMBER("saves_within_limit", w->trials.limit_source == MV_LIMIT_GIVEN                \
-                                     ? mv_value_i64(a->gain)                             \
-                                     : mv_value_of(MV_VALUE_NULL))                       \
-    MEMBER("culprit",                                                                    \
-           mv_value_if(has_stack, mv_value_culprit(r->trace, r->sites.kinds, a->stack))) \
+#define ADVICE_FIELDS(COLUMN, MEMBER, LIST)                                                   \
+    MEMBER("setting", a->setting)                                                             \
+    MEMBER("text", a->text)                                                                   \
+    MEMBER("saves", a->saves)                                                                 \
+    MEMBER("saves_within_limit",                                                              \
+           mv_value_or_null(w->trials.limit_source == MV_LIMIT_GIVEN, mv_value_i64(a->gain))) \
+    MEMBER("culprit",                                                                         \
+           mv_value_if(has_stack, mv_value_culprit(r->trace, r->sites.kinds, a->stack)))      \
     MEMBER("frames", mv_value_if(has_stack, mv_value_frames(r->trace, a->stack)))
 
 static void list_advice(mv_rows *rows)
@@ -184,20 +183,20 @@ static const mv_table remedy_table = {MV_TABLE(REMEDY_FIELDS, list_remedies)};
     LIST("runs", &run_table, mv_value_rows(w))                                        \
     LIST("advice", &advice_table, mv_value_rows(w))
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                          \
-    MEMBER("device", mv_value_u64(r->first + i))                                     \
-    TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                               \
-    MEMBER("no_advice", w->advice_none)                                              \
-    MEMBER("target.bytes", !w->has_target       ? mv_value_of(MV_VALUE_NO_OBJECT)    \
-                           : w->remedies.target ? mv_value_bytes(w->remedies.target) \
-                                                : mv_value_of(MV_VALUE_NULL))        \
-    MEMBER("target.source", w->remedies.is_of_failure ? "oom" : "given")             \
-    MEMBER("target.rest", w->remedies.is_of_failure ? mv_value_u64(w->remedies.rest) \
-                                                    : mv_value_of(MV_VALUE_NULL))    \
-    MEMBER("target.met", mv_value_bool(w->remedies.is_met))                          \
-    MEMBER("target.verdict", w->has_target ? w->remedies.verdict : "")               \
-    LIST("target.remedies", &remedy_table, mv_value_rows(w))                         \
-    MEMBER("floor", w->floor.is_known ? mv_value_u64(w->floor.lower) : mv_value_of(MV_VALUE_NULL))
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                       \
+    MEMBER("device", mv_value_u64(r->first + i))                                                  \
+    TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                                            \
+    MEMBER("no_advice", w->advice_none)                                                           \
+    MEMBER("target.bytes", !w->has_target ? mv_value_of(MV_VALUE_NO_OBJECT)                       \
+                                          : mv_value_or_null(w->remedies.target,                  \
+                                                             mv_value_bytes(w->remedies.target))) \
+    MEMBER("target.source", w->remedies.is_of_failure ? "oom" : "given")                          \
+    MEMBER("target.rest",                                                                         \
+           mv_value_or_null(w->remedies.is_of_failure, mv_value_u64(w->remedies.rest)))           \
+    MEMBER("target.met", mv_value_bool(w->remedies.is_met))                                       \
+    MEMBER("target.verdict", w->has_target ? w->remedies.verdict : "")                            \
+    LIST("target.remedies", &remedy_table, mv_value_rows(w))                                      \
+    MEMBER("floor", mv_value_or_null(w->floor.is_known, mv_value_u64(w->floor.lower)))
 
 static void list_devices(mv_rows *rows)
 {
@@ -444,9 +443,7 @@ int mv_cmd_whatif(mv_cli *cli)
         return MV_EXIT_FAILED;
     if (find_all(&r, &err) != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
-    if (is_missing_failure(&r)) {
-        mv_complain_of(mv_input_name(cli), "no request failed: pass --target SIZE");
-        return MV_EXIT_FAILED;
-    }
+    if (is_missing_failure(&r))
+        return mv_complain_of(mv_input_name(cli), "no request failed: pass --target SIZE");
     return mv_devices_report(cli, &trace, r.first, r.end, put_device, &r);
 }

@@ -74,22 +74,22 @@ mv_code mv_errors_explain(mv_cli *cli, const mv_error_texts *texts, mv_error_rep
     MEMBER("peak_allocated", mv_value_bytes(e->size[MV_ERROR_PEAK_ALLOCATED].bytes)) \
     MEMBER("peak_reserved", mv_value_bytes(e->size[MV_ERROR_PEAK_RESERVED].bytes))
 
-#define ERROR_FIELDS(COLUMN, MEMBER, LIST)                             \
-    MEMBER("kind", e->is_summary ? "summary" : "message")              \
-    MEMBER("error", e->phrase)                                         \
-    MEMBER("line", e->line)                                            \
-    MEMBER("times", e->times)                                          \
-    MEMBER("device", number_of(e->device))                             \
-    MEMBER("rank", number_of(e->rank))                                 \
-    PRINTED_FIELDS(MEMBER)                                             \
-    MEMBER("failures", mv_value_bytes(e->failures))                    \
-    MEMBER("retries", mv_value_bytes(e->retries))                      \
-    MEMBER("refused_by", mv_text_refuser(t))                           \
-    MEMBER("verdict", mv_text_verdict_name(t->verdict))                \
-    MEMBER("possible", mv_value_texts(t->possible, t->possible_count)) \
-    MEMBER("excluded", mv_value_texts(t->excluded, t->excluded_count)) \
-    MEMBER("sums", mv_value_texts(t->lines, t->line_count))            \
-    MEMBER("why", t->why)                                              \
+#define ERROR_FIELDS(COLUMN, MEMBER, LIST)                                      \
+    MEMBER("kind", e->is_summary ? "summary" : "message")                       \
+    MEMBER("error", e->phrase)                                                  \
+    MEMBER("line", e->line)                                                     \
+    MEMBER("times", e->times)                                                   \
+    MEMBER("device", mv_value_or_null(e->device >= 0, mv_value_i64(e->device))) \
+    MEMBER("rank", mv_value_or_null(e->rank >= 0, mv_value_i64(e->rank)))       \
+    PRINTED_FIELDS(MEMBER)                                                      \
+    MEMBER("failures", mv_value_bytes(e->failures))                             \
+    MEMBER("retries", mv_value_bytes(e->retries))                               \
+    MEMBER("refused_by", mv_text_refuser(t))                                    \
+    MEMBER("verdict", mv_text_verdict_name(t->verdict))                         \
+    MEMBER("possible", mv_value_texts(t->possible, t->possible_count))          \
+    MEMBER("excluded", mv_value_texts(t->excluded, t->excluded_count))          \
+    MEMBER("sums", mv_value_texts(t->lines, t->line_count))                     \
+    MEMBER("why", t->why)                                                       \
     MEMBER("advice", t->advice)
 
 static mv_value least_of(mv_printed_size size)
@@ -100,11 +100,6 @@ static mv_value least_of(mv_printed_size size)
 static mv_value most_of(mv_printed_size size)
 {
     return mv_value_bytes(mv_size_is_printed(size) ? size.most : MV_NO_BYTES);
-}
-
-static mv_value number_of(int64_t number)
-{
-    return number < 0 ? mv_value_of(MV_VALUE_NULL) : mv_value_i64(number);
 }
 
 static void list_errors(mv_rows *rows)

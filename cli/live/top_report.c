@@ -6,8 +6,8 @@
 #include "base/sort.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
+#include "cli/report/captured.h"
 #include "cli/report/prose.h"
-#include "cli/report/table.h"
 #include "parse/live/read_live.h"
 #include "record/add_samples.h"
 
@@ -73,15 +73,6 @@ MV_LIST_ROWS_OF(list_libraries, void, unused, mv_top_device, d, d->library_count
 
 static const mv_table library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
 
-static mv_value fact_number(const mv_trace *trace, const char *key)
-{
-    const char *text = mv_fact_find(trace, key);
-    uint64_t number;
-
-    return text && mv_number_read(text, &number) ? mv_value_u64(number)
-                                                 : mv_value_of(MV_VALUE_NULL);
-}
-
 static mv_value seconds_before(int64_t now_us, int64_t time_us)
 {
     return now_us == MV_NO_TIME || time_us == MV_NO_TIME
@@ -92,8 +83,8 @@ static mv_value seconds_before(int64_t now_us, int64_t time_us)
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                \
     MEMBER("device", d->device)                                                            \
     MEMBER("file", d->file->path)                                                          \
-    MEMBER("pid", fact_number(&d->file->trace, "pid"))                                     \
-    MEMBER("rank", fact_number(&d->file->trace, "rank"))                                   \
+    MEMBER("pid", mv_captured_number(&d->file->trace, "pid"))                              \
+    MEMBER("rank", mv_captured_number(&d->file->trace, "rank"))                            \
     MEMBER("running", mv_value_bool(d->file->is_running))                                  \
     MEMBER("used", mv_value_bytes(d->ledger.used))                                         \
     MEMBER("total", mv_value_bytes(d->ledger.total))                                       \

@@ -87,14 +87,14 @@ static mv_value number_of(const char *text)
                                                  : mv_value_of(MV_VALUE_NULL);
 }
 
-mv_value mv_captured_text(const mv_captured *captured, const char *key)
+mv_value mv_captured_text(const mv_trace *trace, const char *key)
 {
-    return mv_value_text(mv_fact_find(captured->trace, key));
+    return mv_value_text(mv_fact_find(trace, key));
 }
 
-mv_value mv_captured_number(const mv_captured *captured, const char *key)
+mv_value mv_captured_number(const mv_trace *trace, const char *key)
 {
-    return number_of(mv_fact_find(captured->trace, key));
+    return number_of(mv_fact_find(trace, key));
 }
 
 #define LOSS_FIELDS(COLUMN, MEMBER, LIST)                                    \

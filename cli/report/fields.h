@@ -259,6 +259,12 @@ static inline mv_value mv_value_if(bool is_there, mv_value value)
     return is_there ? value : mv_value_of(MV_VALUE_ABSENT);
 }
 
+/* Returns `value` if `is_known`, or else null. */
+static inline mv_value mv_value_or_null(bool is_known, mv_value value)
+{
+    return is_known ? value : mv_value_of(MV_VALUE_NULL);
+}
+
 /* Returns the string with this ID, or an absent value for MV_NO_STRING. */
 static inline mv_value mv_value_known(const mv_trace *trace, mv_string_id id)
 {

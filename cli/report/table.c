@@ -716,6 +716,11 @@ mv_out *mv_rows_out(mv_rows *rows)
     return rows->out;
 }
 
+void mv_rows_put_value(mv_rows *rows, mv_value value)
+{
+    put_json_value(rows, 0, &value);
+}
+
 const char *mv_table_main(const mv_table *report)
 {
     return report->main ? report->main : OWN_ROW;

@@ -66,5 +66,6 @@ bool mv_rows_are_text(const mv_rows *rows);
  * with this heading. NULL removes its column. Call it before adding the first row. */
 void mv_rows_head(mv_rows *rows, const char *key, const char *heading);
 
-/* Returns the output, for use in mv_table.json. */
+/* For use in mv_table.json: the output, and a value as JSON. */
 mv_out *mv_rows_out(mv_rows *rows);
+void mv_rows_put_value(mv_rows *rows, mv_value value);
