@@ -1,9 +1,10 @@
 #include "base/processors.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+
+#include "base/text.h"
 
 #ifdef MV_POSIX
 #include <unistd.h>
@@ -77,19 +78,6 @@ static uint64_t least_limit(const char *root, const char *folder, char *group, c
     }
 }
 
-/* Whether a list such as "cpu,memory" contains "memory". */
-static bool has_memory(const char *list, size_t length)
-{
-    static const char name[] = "memory";
-    const size_t bytes = sizeof name - 1;
-
-    for (size_t i = 0; i + bytes <= length; i++)
-        if (memcmp(list + i, name, bytes) == 0 && (i == 0 || list[i - 1] == ',') &&
-            (i + bytes == length || list[i + bytes] == ','))
-            return true;
-    return false;
-}
-
 uint64_t mv_group_memory(const char *root)
 {
     char path[PATH_BYTES], line[PATH_BYTES];
@@ -105,11 +93,12 @@ uint64_t mv_group_memory(const char *root)
         if (!group)
             continue;
         group[strcspn(group, "\n")] = 0;
+        *group++ = 0;
         limit = UINT64_MAX;
-        if (group == list + 1)
-            limit = least_limit(root, "", group + 1, "memory.max");
-        else if (has_memory(list + 1, (size_t)(group - list) - 1))
-            limit = least_limit(root, "/memory", group + 1, "memory.limit_in_bytes");
+        if (!list[1])
+            limit = least_limit(root, "", group, "memory.max");
+        else if (mv_text_has_word(list + 1, "memory", ","))
+            limit = least_limit(root, "/memory", group, "memory.limit_in_bytes");
         least = limit < least ? limit : least;
     }
     if (file)

@@ -61,6 +61,17 @@ bool mv_text_append(char *text, uint64_t size, const char *format, ...)
     return false;
 }
 
+bool mv_text_has_word(const char *list, const char *word, const char *separators)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = list; length && (at = strstr(at, word)); at += length)
+        if ((at == list || strchr(separators, at[-1])) &&
+            (!at[length] || strchr(separators, at[length])))
+            return true;
+    return false;
+}
+
 const char *mv_devices_text(char text[MV_DEVICES_TEXT], uint32_t devices)
 {
     if (devices < 2)

@@ -42,6 +42,9 @@ static inline bool mv_text_has_ending(const char *name, const char *ending)
     return length > tail && memcmp(name + length - tail, ending, tail) == 0;
 }
 
+/* Whether `list`, which consists of words between any of the separators, contains the word. */
+bool mv_text_has_word(const char *list, const char *word, const char *separators);
+
 /* Writes the numbers of `devices` devices: "device 0 alone", "devices 0 to 7", or "no device" for
  * 0. Returns `text`. */
 #define MV_DEVICES_TEXT 40

@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include "analyze/fit/size_functions.h"
+#include "base/text.h"
 
 #include <limits.h>
 
@@ -772,21 +773,10 @@ const mv_command *mv_command_find(const char *name)
     return NULL;
 }
 
-/* Whether `list`, which consists of words separated by spaces, contains the word. */
-static bool has_word(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-
-    for (const char *at = list; at && *word && (at = strstr(at, word)); at += length)
-        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0))
-            return true;
-    return false;
-}
-
 const mv_command *mv_command_meant(const char *word)
 {
     for (const mv_command *c = mv_commands; c->name; c++)
-        if (has_word(c->also_tried, word))
+        if (c->also_tried && mv_text_has_word(c->also_tried, word, " "))
             return c;
     return NULL;
 }

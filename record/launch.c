@@ -14,6 +14,7 @@
 
 #include "base/duration.h"
 #include "base/resource_path.h"
+#include "base/text.h"
 #include "record/forward.h"
 #include "record/random_word.h"
 
@@ -185,16 +186,6 @@ const char *mv_launch_obstacle(const char *program)
 
 /* ---- the program ------------------------------------------------------------------------- */
 
-static bool is_listed(const char *list, const char *path)
-{
-    size_t length = strlen(path);
-
-    for (const char *at = list; (at = strstr(at, path)); at += length)
-        if ((at == list || strchr(" :", at[-1])) && (!at[length] || strchr(" :", at[length])))
-            return true;
-    return false;
-}
-
 /* Adds the shim to LD_PRELOAD. It is added after libraries that are already listed, because
  * allocators and sanitizers must be first. */
 static void set_preload(const char *shim)
@@ -207,7 +198,7 @@ static void set_preload(const char *shim)
         setenv("LD_PRELOAD", shim, 1);
         return;
     }
-    longer = is_listed(list, shim) ? NULL : malloc(size);
+    longer = mv_text_has_word(list, shim, " :") ? NULL : malloc(size);
     if (!longer)
         return;
     snprintf(longer, size, "%s:%s", list, shim);
