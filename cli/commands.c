@@ -7,11 +7,7 @@
 
 #define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE) | MV_HAS(OUTPUT))
 #define GATE_OPTIONS   (MV_HAS(FAIL_ON) | MV_HAS(PAGE))
-#define CHANGE_OPTIONS                                                                            \
-    (MV_HAS(DROP) | MV_HAS(CHANGE_SCALE) | MV_HAS(HALF) | MV_HAS(PREALLOC) | MV_HAS(ONE_STREAM) | \
-     MV_HAS(EMPTY_CACHE) | MV_HAS(CHANGE_CPU) | MV_HAS(FREE_EARLY) | MV_HAS(RECOMPUTE) |          \
-     MV_HAS(ZERO) | MV_HAS(RANKS))
-#define RANGE_OPTIONS (MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
+#define RANGE_OPTIONS  (MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
 #define PLOT_OPTIONS                                                                             \
     (REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(VIEW) | MV_HAS(AT) | \
      MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | MV_HAS(MOST_EVENTS) | RANGE_OPTIONS)
@@ -340,7 +336,7 @@ const mv_command mv_commands[] = {
         .needs = SEGMENTS,
         .report = &mv_report_whatif,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(CONF) |
-                   MV_HAS(CAPACITY) | MV_HAS(TARGET) | CHANGE_OPTIONS,
+                   MV_HAS(CAPACITY) | MV_HAS(TARGET) | MV_CHANGE_OPTIONS | MV_HAS(RANKS),
         ONE_FILE,
         .summary = "the effect of other PYTORCH_CUDA_ALLOC_CONF settings, or of other code",
         .help = "Replays the trace on a simulation of PyTorch's allocator: how much memory each "

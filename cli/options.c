@@ -156,16 +156,6 @@ static bool take_frames(mv_options *o, const char *text)
     return word_index(MV_OPTION_FRAMES, text) >= 0;
 }
 
-static bool take_top(mv_options *o, const char *text)
-{
-    uint64_t number;
-
-    if (!read_number(text, UINT32_MAX, &number))
-        return false;
-    o->top = (uint32_t)number;
-    return number > 0;
-}
-
 static bool take_theme(mv_options *o, const char *text)
 {
     o->is_dark = word_index(MV_OPTION_THEME, text) == 1;
@@ -196,6 +186,11 @@ static bool take_table(mv_options *o, const char *text)
     return (o->allowed & MV_HAS(CSV)) ? *text != 0 : word_index(MV_OPTION_TABLE, text) >= 0;
 }
 
+static bool is_change(mv_option_id id)
+{
+    return MV_OPTION_BIT(id) & MV_CHANGE_OPTIONS;
+}
+
 /* Only stores the argument, because the command that uses it parses it and has more specific
  * messages. */
 static bool take_change(mv_options *o, mv_option_id id, const char *text)
@@ -216,7 +211,6 @@ typedef enum {
     IS_WORD_TEXT, /* const char *: one of the option's words */
     IS_NUMBER,    /* uint64_t */
     IS_SIZE,      /* uint64_t, bytes */
-    IS_CHANGE,    /* the next entry of mv_options.change */
     IS_DURATION,  /* uint64_t, microseconds */
     IS_OTHER      /* parsed by a function */
 } argument_kind;
@@ -224,7 +218,7 @@ typedef enum {
 typedef struct {
     argument_kind kind;
     size_t member;        /* the member's offset in mv_options */
-    uint64_t least, most; /* maximum of a number, minimum of a size */
+    uint64_t least, most; /* bounds of a number; minimum of a size or duration */
     bool (*take)(mv_options *o, const char *text);
 } argument_reader;
 
@@ -253,7 +247,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_FILTER] = {.kind = IS_ANY_TEXT,
                           INTO(filter)}, /* parsed where it is used, which has more specific
                                           * messages */
-    [MV_OPTION_TOP] = {.kind = IS_OTHER, .take = take_top},
+    [MV_OPTION_TOP] = {.kind = IS_NUMBER, INTO(top), .least = 1, .most = UINT32_MAX},
     [MV_OPTION_AT] = {.kind = IS_TEXT, INTO(at)},
     [MV_OPTION_WITH] = {.kind = IS_TEXT, INTO(with)},
     [MV_OPTION_RULES] = {.kind = IS_TEXT, INTO(rules)},
@@ -261,16 +255,6 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_TARGET] = {.kind = IS_SIZE, INTO(target), .least = 1},
     [MV_OPTION_FAIL_ON] = {.kind = IS_OTHER, .take = take_gate},
     [MV_OPTION_CONF] = {.kind = IS_OTHER, .take = take_conf},
-    [MV_OPTION_DROP] = {.kind = IS_CHANGE},
-    [MV_OPTION_CHANGE_SCALE] = {.kind = IS_CHANGE},
-    [MV_OPTION_HALF] = {.kind = IS_CHANGE},
-    [MV_OPTION_PREALLOC] = {.kind = IS_CHANGE},
-    [MV_OPTION_ONE_STREAM] = {.kind = IS_CHANGE},
-    [MV_OPTION_EMPTY_CACHE] = {.kind = IS_CHANGE},
-    [MV_OPTION_CHANGE_CPU] = {.kind = IS_CHANGE},
-    [MV_OPTION_FREE_EARLY] = {.kind = IS_CHANGE},
-    [MV_OPTION_RECOMPUTE] = {.kind = IS_CHANGE},
-    [MV_OPTION_ZERO] = {.kind = IS_CHANGE},
     [MV_OPTION_GROUPS] = {.kind = IS_TEXT, INTO(groups)},
     [MV_OPTION_RANKS] = {.kind = IS_NUMBER, INTO(ranks), .most = UINT32_MAX},
     [MV_OPTION_SCRIPT] = {.kind = IS_TEXT, INTO(script)},
@@ -330,6 +314,8 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
     void *member = (char *)o + r->member;
 
     o->given |= MV_OPTION_BIT(id);
+    if (is_change(id))
+        return take_change(o, id, argument);
     switch (r->kind) {
     case IS_TEXT:
     case IS_ANY_TEXT:
@@ -341,14 +327,12 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
         memcpy(member, &word, sizeof word);
         return argument && index_in(mv_option_words(id, o->allowed), argument) >= 0;
     case IS_NUMBER:
-        return read_number(argument, r->most, member);
+        return read_number(argument, r->most, member) && *(uint64_t *)member >= r->least;
     case IS_SIZE:
         if (is_shortfall(o, id, argument))
             return true;
         return argument && mv_size_parse(argument, member) && *(uint64_t *)member >= r->least &&
                !is_missing_unit(argument, *(uint64_t *)member);
-    case IS_CHANGE:
-        return take_change(o, id, argument);
     case IS_DURATION:
         return mv_duration_read(argument, member) && *(uint64_t *)member >= r->least;
     case IS_OTHER:
@@ -503,7 +487,7 @@ static const char *bounds_of(mv_option_id id)
 /* Returns how often the option can be given, if it was given more often; else 0. */
 static unsigned limit_passed(const mv_options *given, mv_option_id id)
 {
-    if (readers[id].kind == IS_CHANGE)
+    if (is_change(id))
         return given->changes == MV_MOST_CHANGES_GIVEN ? MV_MOST_CHANGES_GIVEN : 0;
     if (id == MV_OPTION_CONF)
         return given->confs == MV_MOST_CONFS ? MV_MOST_CONFS : 0;
@@ -522,7 +506,7 @@ static void explain_argument(const mv_options *given, mv_option_id id, const cha
     *why = 0;
     if (limit) {
         mv_text_append(why, size, "--%s: more than %u %s", o->name, limit,
-                       readers[id].kind == IS_CHANGE ? "changes" : "of this option");
+                       is_change(id) ? "changes" : "of this option");
         return;
     }
     mv_text_append(why, size, "--%s %s: expected ", o->name, *argument ? argument : "''");

@@ -167,6 +167,12 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed);
     (MV_HAS(NO_PAGER) | MV_HAS(QUIET) | MV_HAS(COLOR) | MV_HAS(MAX_MEMORY) | MV_HAS(MAX_DISK) | \
      MV_HAS(HELP))
 
+/* The options that name a change to the program (mv_options.change). */
+#define MV_CHANGE_OPTIONS                                                                         \
+    (MV_HAS(DROP) | MV_HAS(CHANGE_SCALE) | MV_HAS(HALF) | MV_HAS(PREALLOC) | MV_HAS(ONE_STREAM) | \
+     MV_HAS(EMPTY_CACHE) | MV_HAS(CHANGE_CPU) | MV_HAS(FREE_EARLY) | MV_HAS(RECOMPUTE) |          \
+     MV_HAS(ZERO))
+
 #define MV_ALL_DEVICES (-1)
 
 #define MV_MOST_CONFS         64
@@ -249,7 +255,7 @@ typedef struct {
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */
     const char *title;      /* NULL when not given */
-    uint32_t top;           /* 0 when not given */
+    uint64_t top;           /* at most UINT32_MAX; 0 when not given */
     uint64_t most_events;   /* maximum number of events in a page, if given; 0: no limit */
     int by;                 /* mv_by_word; meaningful when given */
     bool is_dark;

@@ -59,10 +59,7 @@ enum { TOOLS = sizeof tools / sizeof *tools, MOST_WORDS = 300 };
 
 /* Options that tools accept as arguments. The other options write files, read further files on this
  * machine, or only matter on a terminal. */
-#define CHANGE_ARGUMENTS                                                                          \
-    (MV_HAS(DROP) | MV_HAS(CHANGE_SCALE) | MV_HAS(HALF) | MV_HAS(PREALLOC) | MV_HAS(ONE_STREAM) | \
-     MV_HAS(EMPTY_CACHE) | MV_HAS(CHANGE_CPU) | MV_HAS(FREE_EARLY) | MV_HAS(RECOMPUTE) |          \
-     MV_HAS(ZERO) | MV_HAS(RANKS))
+#define CHANGE_ARGUMENTS (MV_CHANGE_OPTIONS | MV_HAS(RANKS))
 #define REPORT_ARGUMENTS                                                                       \
     (MV_HAS(DEVICE) | MV_HAS(LEVEL) | MV_HAS(LIMIT) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | \
      MV_HAS(TARGET) | MV_HAS(FRAMES) | MV_HAS(CAPACITY) | MV_HAS(CONF) | MV_HAS(BY) |          \

@@ -49,7 +49,7 @@ static mv_code find_flame(mv_drawing *d, const mv_lives *lives, uint32_t event, 
         d->picture->flame(work, d->trace, lives, event, sites_of(d), *kept, out, err) != MV_OK)
         return err->code;
     if (d->cli->options.top)
-        mv_flame_keep_top(out, d->cli->options.top);
+        mv_flame_keep_top(out, (uint32_t)d->cli->options.top);
     return MV_OK;
 }
 

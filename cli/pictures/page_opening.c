@@ -41,8 +41,8 @@ static mv_code least_of_top(mv_drawing *d, const mv_lives *lives, const mv_place
     }
     if (d->picture->is_of_moment)
         w = (mv_window){0, lives->events.count};
-    if (mv_isolate_largest(work, lives, w.first, w.end, d->cli->options.top, &largest, err) !=
-        MV_OK)
+    if (mv_isolate_largest(work, lives, w.first, w.end, (uint32_t)d->cli->options.top, &largest,
+                           err) != MV_OK)
         return err->code;
     *out = UINT64_MAX;
     for (uint32_t i = 0; i < lives->allocs.count; i++)

@@ -25,7 +25,7 @@ mv_paper_opts mv_drawing_paper(const mv_drawing *d, const mv_place *place)
                            .window = place->window,
                            .event = place->event,
                            .filter = o->filter,
-                           .top = o->top,
+                           .top = (uint32_t)o->top,
                            .by_line = o->by == MV_BY_LINE};
 }
 
