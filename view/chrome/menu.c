@@ -101,37 +101,30 @@ static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)
     return view->bookmarks->count;
 }
 
-/* Lists what can be done with a lane of the ranks. */
-static uint32_t lane_rows(mv_view *view, uint32_t lane, mv_menu_row *rows)
-{
-    static const mv_command_id ids[] = {MV_DO_show_rank,  MV_DO_lane_pin,        MV_DO_lane_fold,
-                                        MV_DO_lane_up,    MV_DO_lane_down,       MV_DO_next_align,
-                                        MV_DO_own_scales, MV_DO_next_lane_order, MV_DO_level_lanes};
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        if (mv_view_command_is_enabled(view, ids[i]))
-            rows[count++] = (mv_menu_row){.command = ids[i],
-                                          .arg = ids[i] == MV_DO_show_rank ? lane : lane + 1,
-                                          .title = mv_view_commands[ids[i]].title,
-                                          .help = mv_view_commands[ids[i]].help};
-    return count;
-}
-
+/* Lists what can be done with the lane of the ranks under the pointer, or else with what is there in
+ * the picture. */
 static uint32_t here_rows(mv_view *view, mv_menu_row *rows)
 {
-    static const mv_command_id ids[] = {
+    static const mv_command_id of_lane[] = {
+        MV_DO_show_rank,  MV_DO_lane_pin,        MV_DO_lane_fold,
+        MV_DO_lane_up,    MV_DO_lane_down,       MV_DO_next_align,
+        MV_DO_own_scales, MV_DO_next_lane_order, MV_DO_level_lanes};
+    static const mv_command_id of_picture[] = {
         MV_DO_show_details, MV_DO_fit_selection, MV_DO_search_line,     MV_DO_isolate,
         MV_DO_to_alloc,     MV_DO_to_free,       MV_DO_previous_user,   MV_DO_next_user,
         MV_DO_copy_stack,   MV_DO_edit_source,   MV_DO_interval_of_pin, MV_DO_interval_begin,
         MV_DO_interval_end, MV_DO_bookmark_add,  MV_DO_show_state,      MV_DO_show_timeline};
-    uint32_t count = 0;
+    uint32_t lane = view->chrome->has_menu_place ? view->chrome->menu_lane : MV_NO_ROW, count = 0;
+    bool is_lane = lane != MV_NO_ROW;
+    const mv_command_id *ids = is_lane ? of_lane : of_picture;
+    size_t most = is_lane ? sizeof of_lane / sizeof *ids : sizeof of_picture / sizeof *ids;
 
-    if (view->chrome->has_menu_place && view->chrome->menu_lane != MV_NO_ROW)
-        return lane_rows(view, view->chrome->menu_lane, rows);
-    for (uint32_t i = 0; i < sizeof ids / sizeof *ids; i++)
+    for (size_t i = 0; i < most; i++)
         if (mv_view_command_is_enabled(view, ids[i]))
             rows[count++] = (mv_menu_row){.command = ids[i],
+                                          .arg = !is_lane                    ? 0
+                                                 : ids[i] == MV_DO_show_rank ? lane
+                                                                             : lane + 1,
                                           .title = mv_view_commands[ids[i]].title,
                                           .help = mv_view_commands[ids[i]].help};
     return count;

@@ -264,35 +264,7 @@ static float label_width(const mv_plot *p, mv_box box, bool has_bytes)
     return box.w - mv_ui_px(p->ui, SWATCH + 6) - numbers - mv_ui_px(p->ui, 4);
 }
 
-static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
-{
-    const mv_legend_row *row = &p->pane->legend_rows.row[index];
-    const mv_theme *theme = p->ui->theme;
-    char size[MV_SIZE_TEXT];
-    mv_box swatch, share, amount;
-
-    if (mv_ui_is_hot(p->ui, box))
-        mv_ui_fill(p->ui, box, theme->grid);
-    mv_ui_zone(p->ui, box, MV_DO_legend_row, index,
-               mv_ui_is_hot(p->ui, box) ? row_tip(p, row) : "");
-    swatch = mv_box_cut_left(&box, mv_ui_px(p->ui, SWATCH + 6));
-    share = mv_box_cut_right(&box, row->bytes ? share_width(p) : 0);
-    amount = mv_box_cut_right(&box, row->bytes ? mv_ui_px(p->ui, AMOUNT) : 0);
-    swatch.w = swatch.h = mv_ui_px(p->ui, SWATCH);
-    swatch.y += roundf((box.h - swatch.h) / 2);
-    if (row->colour)
-        mv_ui_fill(p->ui, swatch, row->colour);
-    if (row->bytes) {
-        mv_ui_text(p->ui, share, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_END,
-                   share_of(p, row->bytes, all_bytes(p)));
-        mv_ui_text(p->ui, amount, MV_UI_SMALL, theme->text, MV_ANCHOR_END,
-                   mv_size_text(size, row->bytes));
-    }
-    mv_ui_text(p->ui, box, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
-}
-
-/* Paints a row of bytes that do not belong to a group: a label next to a swatch that has already
- * been painted. */
+/* Paints what is to the right of a swatch: a label, the bytes, and their share of all. */
 static void paint_bytes(mv_plot *p, mv_box box, const char *label, uint64_t bytes)
 {
     const mv_theme *theme = p->ui->theme;
@@ -304,6 +276,26 @@ static void paint_bytes(mv_plot *p, mv_box box, const char *label, uint64_t byte
                share_of(p, bytes, all_bytes(p)));
     mv_ui_text(p->ui, amount, MV_UI_SMALL, theme->text, MV_ANCHOR_END, mv_size_text(size, bytes));
     mv_ui_text(p->ui, box, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
+}
+
+static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
+{
+    const mv_legend_row *row = &p->pane->legend_rows.row[index];
+    bool is_hot = mv_ui_is_hot(p->ui, box);
+    mv_box swatch;
+
+    if (is_hot)
+        mv_ui_fill(p->ui, box, p->ui->theme->grid);
+    mv_ui_zone(p->ui, box, MV_DO_legend_row, index, is_hot ? row_tip(p, row) : "");
+    swatch = mv_box_cut_left(&box, mv_ui_px(p->ui, SWATCH + 6));
+    swatch.w = swatch.h = mv_ui_px(p->ui, SWATCH);
+    swatch.y += roundf((box.h - swatch.h) / 2);
+    if (row->colour)
+        mv_ui_fill(p->ui, swatch, row->colour);
+    if (row->bytes)
+        paint_bytes(p, box, label, row->bytes);
+    else
+        mv_ui_text(p->ui, box, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_START, label);
 }
 
 /* Paints the row for the grey band at the top, which contains the rows that are not drawn

@@ -1,13 +1,12 @@
 #include "viz/scene/scene.h"
 
 #include <math.h>
-#include <stdarg.h>
-
 #include <xxhash.h>
 
 #include "base/escape.h"
 #include "base/grow.h"
 #include "base/numbers.h"
+#include "base/text.h"
 #include "base/texts.h"
 
 enum { MOST_SIDE = 16384 };
@@ -118,24 +117,13 @@ mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i)
 
 const char *mv_scene_format(mv_scene *scene, const char *format, ...)
 {
-    char line[256]; /* large enough for most strings */
-    va_list args, again;
-    char *text = NULL;
-    int length;
+    va_list args;
+    const char *text;
 
     va_start(args, format);
-    va_copy(again, args);
-    length = vsnprintf(line, sizeof line, format, args);
+    text = mv_arena_vprintf(scene->arena, format, args);
     va_end(args);
-    if (length >= 0)
-        text = mv_arena_push(scene->arena, (uint64_t)length + 1, 1);
-    if (text && (size_t)length < sizeof line)
-        memcpy(text, line, (size_t)length + 1);
-    else if (text)
-        vsnprintf(text, (size_t)length + 1, format, again);
-    else
-        scene->failed = true;
-    va_end(again);
+    scene->failed = scene->failed || !text;
     return text ? text : "";
 }
 
