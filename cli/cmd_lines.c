@@ -176,16 +176,11 @@ static void list_lines(mv_rows *rows)
 static const mv_table line_table = {MV_TABLE(LINE_FIELDS, list_lines)};
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST) \
-    MEMBER("device", device)                \
-    MV_DOUBT_FIELDS(MEMBER, &r->doubts[device - r->first])
+    MEMBER("device", r->first + i)          \
+    MV_DOUBT_FIELDS(MEMBER, doubts)
 
-static void list_devices(mv_rows *rows)
-{
-    const line_report *r = mv_rows_all(rows);
-
-    for (uint32_t device = r->first; device < r->end; device++)
-        MV_ROWS_ADD(rows, DEVICE_FIELDS);
-}
+MV_LIST_ROWS(list_devices, line_report, r, r->end - r->first,
+             const mv_doubts *doubts = &r->doubts[i], DEVICE_FIELDS)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 

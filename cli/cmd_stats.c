@@ -356,15 +356,14 @@ static void put_device(const void *all, uint32_t device)
         mv_prose_put(out, 10, 2, ": history %s: %s", mv_history_name(stats->history),
                      stats->history_why);
     mv_table_print(cli, &level_table, s, stats, "");
-    mv_out_text(out, "  ");
     if (!mv_trace_allocator(trace) ||
         mv_trace_is_missing_reserved(trace)) /* otherwise, the file does not contain them */
         snprintf(segments, sizeof segments, "%llu segment%s, ",
                  (unsigned long long)t->current.segments, mv_plural(t->current.segments));
-    mv_prose_put(out, 2, 4, "%s%s allocated in all, %s%s freed; now %s%llu allocation%s", least,
-                 mv_size_text(allocated, t->total.allocated), least,
-                 mv_size_text(freed, t->total.freed), segments,
-                 (unsigned long long)t->current.allocations, mv_plural(t->current.allocations));
+    mv_prose_put_item(
+        out, "%s%s allocated in all, %s%s freed; now %s%llu allocation%s", least,
+        mv_size_text(allocated, t->total.allocated), least, mv_size_text(freed, t->total.freed),
+        segments, (unsigned long long)t->current.allocations, mv_plural(t->current.allocations));
     put_requests(out, stats);
     mv_rest_put(cli, &stats->rest);
     if (mv_level_reserves(trace) && !mv_trace_allocator(trace)) /* otherwise, there are no pools */

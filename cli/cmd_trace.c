@@ -359,13 +359,6 @@ static mv_value stack_number(const listing *l, mv_stack_id stack)
     return mv_value_u64(*row);
 }
 
-static mv_value tag_pool(const listing *l, mv_pool_id pool)
-{
-    if (pool.row == MV_NO_ROW)
-        return mv_value_of(MV_VALUE_ABSENT);
-    return mv_value_pair(l->trace->pools.a[pool.row], l->trace->pools.b[pool.row]);
-}
-
 #define EVENT_FIELDS(COLUMN, MEMBER, LIST)                                                     \
     MEMBER("device", mv_value_u64(device))                                                     \
     MEMBER("event", mv_value_u64(mv_event_number(l->trace, device, i)))                        \
@@ -383,7 +376,8 @@ static mv_value tag_pool(const listing *l, mv_pool_id pool)
     MEMBER("category", mv_value_known(l->trace, tags->category[tag]))                          \
     MEMBER("op", mv_value_known(l->trace, tags->op[tag]))                                      \
     MEMBER("shapes", mv_value_known(l->trace, tags->shapes[tag]))                              \
-    MEMBER("pool_id", tag_pool(l, tags->pool[tag]))
+    MEMBER("pool_id", mv_value_if(tags->pool[tag].row != MV_NO_ROW,                            \
+                                  mv_value_pool(l->trace, tags->pool[tag])))
 
 static void add_event(const listing *l, mv_rows *rows, uint32_t device, const mv_events *e,
                       uint32_t i, uint32_t version)

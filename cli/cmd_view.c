@@ -81,32 +81,26 @@ static int complain(const char *file, const mv_err *err)
     return mv_complain_of(NULL, "%s", err->detail);
 }
 
-#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                         \
-    MEMBER("first_frame_ms", mv_value_real(timing->first_frame_ms)) \
-    MEMBER("index_ms", mv_value_real(timing->index_ms))             \
-    MEMBER("p50_ms", mv_value_real(timing->p50_ms))                 \
-    MEMBER("p90_ms", mv_value_real(timing->p90_ms))                 \
-    MEMBER("p99_ms", mv_value_real(timing->p99_ms))                 \
-    MEMBER("max_ms", mv_value_real(timing->max_ms))                 \
-    MEMBER("frames", mv_value_u64(timing->frames))                  \
-    MEMBER("events", mv_value_u64(timing->events))                  \
-    MEMBER("rss_bytes", mv_value_u64(timing->rss_bytes))            \
-    MEMBER("peak_rss_bytes", mv_value_u64(timing->peak_rss_bytes))  \
-    MEMBER("window_ms", mv_value_real(timing->window_ms))           \
-    MEMBER("read_ms", mv_value_real(timing->read_ms))               \
-    MEMBER("cpu_p50_ms", mv_value_real(timing->cpu_p50_ms))         \
-    MEMBER("cpu_p99_ms", mv_value_real(timing->cpu_p99_ms))         \
-    MEMBER("scene_p50_ms", mv_value_real(timing->scene_p50_ms))     \
-    MEMBER("scene_p99_ms", mv_value_real(timing->scene_p99_ms))     \
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                            \
+    MEMBER("first_frame_ms", mv_value_real(p->timing->first_frame_ms)) \
+    MEMBER("index_ms", mv_value_real(p->timing->index_ms))             \
+    MEMBER("p50_ms", mv_value_real(p->timing->p50_ms))                 \
+    MEMBER("p90_ms", mv_value_real(p->timing->p90_ms))                 \
+    MEMBER("p99_ms", mv_value_real(p->timing->p99_ms))                 \
+    MEMBER("max_ms", mv_value_real(p->timing->max_ms))                 \
+    MEMBER("frames", mv_value_u64(p->timing->frames))                  \
+    MEMBER("events", mv_value_u64(p->timing->events))                  \
+    MEMBER("rss_bytes", mv_value_u64(p->timing->rss_bytes))            \
+    MEMBER("peak_rss_bytes", mv_value_u64(p->timing->peak_rss_bytes))  \
+    MEMBER("window_ms", mv_value_real(p->timing->window_ms))           \
+    MEMBER("read_ms", mv_value_real(p->timing->read_ms))               \
+    MEMBER("cpu_p50_ms", mv_value_real(p->timing->cpu_p50_ms))         \
+    MEMBER("cpu_p99_ms", mv_value_real(p->timing->cpu_p99_ms))         \
+    MEMBER("scene_p50_ms", mv_value_real(p->timing->scene_p50_ms))     \
+    MEMBER("scene_p99_ms", mv_value_real(p->timing->scene_p99_ms))     \
     MEMBER("written", mv_value_text(p->shot))
 
-static void list_report(mv_rows *rows)
-{
-    const played *p = mv_rows_all(rows);
-    const mv_viewer_timing *timing = p->timing;
-
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, played, p, REPORT_FIELDS)
 
 const mv_table mv_report_view = {MV_TABLE(REPORT_FIELDS, list_report)};
 

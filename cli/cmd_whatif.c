@@ -162,25 +162,25 @@ static void list_remedies(mv_rows *rows)
 static const mv_table remedy_table = {MV_TABLE(REMEDY_FIELDS, list_remedies)};
 
 /* The report on one device, or on all devices together. */
-#define TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                            \
-    MEMBER("fidelity.recorded_segment_events", t->fidelity.segment_events)            \
-    MEMBER("fidelity.matched", t->fidelity.segment_matched)                           \
-    MEMBER("fidelity.exact", t->fidelity.exact)                                       \
-    MEMBER("fidelity.allocs", t->fidelity.allocs)                                     \
-    MEMBER("fidelity.allocs_matched", t->fidelity.allocs_matched)                     \
-    MEMBER("fidelity.first_difference", mv_value_event(t->fidelity.first_difference)) \
-    MEMBER("fidelity.why", t->fidelity.why)                                           \
-    MEMBER("fidelity.trust", mv_trust_name(t->trust))                                 \
-    MEMBER("fidelity.trust_why", t->trust_why)                                        \
-    MEMBER("fidelity.kinds", w->kinds_note ? w->kinds_note : "")                      \
-    MEMBER("recorded.conf", t->recorded_conf)                                         \
-    MEMBER("recorded.peak_reserved", t->recorded_reserved)                            \
-    MEMBER("recorded.peak_allocated", t->recorded_allocated)                          \
-    MEMBER("recorded.segment_allocs", t->recorded_segment_allocs)                     \
-    MEMBER("recorded.oom_events", t->recorded_ooms)                                   \
-    MEMBER("limit.bytes", mv_value_bytes(t->limit))                                   \
-    MEMBER("limit.source", mv_limit_source_name(t->limit_source))                     \
-    LIST("runs", &run_table, mv_value_rows(w))                                        \
+#define TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                                   \
+    MEMBER("fidelity.recorded_segment_events", w->trials.fidelity.segment_events)            \
+    MEMBER("fidelity.matched", w->trials.fidelity.segment_matched)                           \
+    MEMBER("fidelity.exact", w->trials.fidelity.exact)                                       \
+    MEMBER("fidelity.allocs", w->trials.fidelity.allocs)                                     \
+    MEMBER("fidelity.allocs_matched", w->trials.fidelity.allocs_matched)                     \
+    MEMBER("fidelity.first_difference", mv_value_event(w->trials.fidelity.first_difference)) \
+    MEMBER("fidelity.why", w->trials.fidelity.why)                                           \
+    MEMBER("fidelity.trust", mv_trust_name(w->trials.trust))                                 \
+    MEMBER("fidelity.trust_why", w->trials.trust_why)                                        \
+    MEMBER("fidelity.kinds", w->kinds_note ? w->kinds_note : "")                             \
+    MEMBER("recorded.conf", w->trials.recorded_conf)                                         \
+    MEMBER("recorded.peak_reserved", w->trials.recorded_reserved)                            \
+    MEMBER("recorded.peak_allocated", w->trials.recorded_allocated)                          \
+    MEMBER("recorded.segment_allocs", w->trials.recorded_segment_allocs)                     \
+    MEMBER("recorded.oom_events", w->trials.recorded_ooms)                                   \
+    MEMBER("limit.bytes", mv_value_bytes(w->trials.limit))                                   \
+    MEMBER("limit.source", mv_limit_source_name(w->trials.limit_source))                     \
+    LIST("runs", &run_table, mv_value_rows(w))                                               \
     LIST("advice", &advice_table, mv_value_rows(w))
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                       \
@@ -198,16 +198,8 @@ static const mv_table remedy_table = {MV_TABLE(REMEDY_FIELDS, list_remedies)};
     LIST("target.remedies", &remedy_table, mv_value_rows(w))                                      \
     MEMBER("floor", mv_value_or_null(w->floor.is_known, mv_value_u64(w->floor.lower)))
 
-static void list_devices(mv_rows *rows)
-{
-    const whatif_report *r = mv_rows_all(rows);
-
-    for (uint32_t i = 0; i < r->end - r->first; i++) {
-        const mv_whatif *w = &r->found[i];
-        const mv_trials *t = &w->trials;
-        MV_ROWS_ADD(rows, DEVICE_FIELDS);
-    }
-}
+MV_LIST_ROWS(list_devices, whatif_report, r, r->end - r->first, const mv_whatif *w = &r->found[i],
+             DEVICE_FIELDS)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
@@ -219,7 +211,6 @@ static void list_report(mv_rows *rows)
 {
     const whatif_report *r = mv_rows_all(rows);
     const mv_whatif *w = &r->sum;
-    const mv_trials *t = &w->trials;
 
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
