@@ -286,16 +286,6 @@ def make_graphs():
     event_bad("billion_frames", "TYPE", frames=frames)
 
 
-def make_pickles():
-    make_not_a_snapshot()
-    make_cut()
-    make_forbidden()
-    make_wrong_opcodes()
-    make_wrong_programs()
-    make_wrong_values()
-    make_graphs()
-
-
 # ---- msgpack --------------------------------------------------------------------------------
 
 
@@ -597,7 +587,13 @@ def make_kineto():
 
 
 def main():
-    make_pickles()
+    make_not_a_snapshot()
+    make_cut()
+    make_forbidden()
+    make_wrong_opcodes()
+    make_wrong_programs()
+    make_wrong_values()
+    make_graphs()
     make_plain_msgpack()
     make_compact_msgpack()
     make_containers()

@@ -12,7 +12,7 @@ import pickle
 import struct
 import sys
 
-from worst import BASE, MOST, RANKS, SHAPES, START, allocs, compressed, event, field, shape, snapshot, varint
+from worst import BASE, MOST, RANKS, SHAPES, START, allocs, compressed, event, field, profile, shape, snapshot, varint
 
 EVENTS, SEGMENTS, BLOCKS = 25, 27, 29
 STRINGS, STRING_BYTES, FRAMES, STACKS, STACK_FRAMES, STREAMS, POOLS, TAGS = 16, 17, 18, 20, 21, 22, 23, 24
@@ -567,11 +567,9 @@ def pprof_many(n):
     """n / 3 samples, each from a different place."""
     k = n // 3
     functions = b"".join(field(5, field(1, i + 1) + field(2, 5 + i)) for i in range(k))
-    places = b"".join(field(4, field(1, i + 1) + field(4, field(1, i + 1) + field(2, 1))) for i in range(k))
-    samples = b"".join(field(2, field(1, varint(i + 1)) + field(2, b"\x01\x80\x08")) for i in range(k))
-    head = field(1, field(1, 1) + field(2, 2)) + field(1, field(1, 3) + field(2, 4))
-    names = b"".join(field(6, t) for t in [b"", b"allocations", b"count", b"space", b"bytes"] + [b"f%d" % i for i in range(k)])
-    return "prof", head + samples + places + names + functions, n
+    places = [field(1, i + 1) + field(4, field(1, i + 1) + field(2, 1)) for i in range(k)]
+    samples = [field(1, varint(i + 1)) + field(2, b"\x01\x80\x08") for i in range(k)]
+    return "prof", profile(samples, places, [b"f%d" % i for i in range(k)]) + functions, n
 
 
 @shape
@@ -579,10 +577,9 @@ def pprof_ids(n):
     """Places and functions in falling order, with ids far from each other."""
     k = n // 2
     functions = b"".join(field(5, field(1, (k - i) << 40) + field(2, 5)) for i in range(k))
-    places = b"".join(field(4, field(1, (k - i) << 41) + field(4, field(1, (i + 1) << 40) + field(2, 1))) for i in range(k))
-    samples = field(2, field(1, b"".join(varint((i + 1) << 41) for i in range(min(k, 500)))) + field(2, b"\x01\x80\x08"))
-    head = field(1, field(1, 1) + field(2, 2)) + field(1, field(1, 3) + field(2, 4))
-    return "prof", head + samples + places + b"".join(field(6, t) for t in [b"", b"allocations", b"count", b"space", b"bytes", b"f"]) + functions, n
+    places = [field(1, (k - i) << 41) + field(4, field(1, (i + 1) << 40) + field(2, 1)) for i in range(k)]
+    sample = field(1, b"".join(varint((i + 1) << 41) for i in range(min(k, 500)))) + field(2, b"\x01\x80\x08")
+    return "prof", profile([sample], places, [b"f"]) + functions, n
 
 
 @shape
