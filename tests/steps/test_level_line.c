@@ -1,4 +1,5 @@
 #include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_lives.h"
 
 #include "analyze/steps/level_line.h"
 #include "analyze/steps/step_floor.h"
@@ -68,15 +69,22 @@ static uint32_t check(const mv_lives *lives)
 
 Test(level_line, parts_have_the_levels_of_the_rows)
 {
-    for (uint32_t seed = 1; seed <= 3; seed++) {
-        mvt_trace *t = mvt_new();
-        mv_lives lives;
+    mvt_lives_opts opts = {.most_events = 150000, .is_plain = true};
+    mvt_trace *t = mvt_new();
+    mv_lives lives;
 
-        mvt_heap_run(t,
-                     (mvt_heap_opts){.seed = seed, .calls = 60000, .unrecorded = seed % 2 * 100});
-        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+    for (opts.seed = 1; opts.seed <= 3; opts.seed++) {
+        lives = mvt_random_lives(mvt_memory(), opts);
         cr_expect_geq(check(&lives), 2);
     }
+    for (int i = 0; i < 30000; i++) {
+        mvt_alloc(t, .addr = 0x10000000, .bytes = MIB);
+        mvt_free(t, .addr = 0x10000000, .bytes = MIB);
+    }
+    mvt_free(t, .addr = 0x20000000, .bytes = MIB); /* from before the first event */
+    lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+    cr_expect_eq(lives.allocs.preexisting, 1);
+    cr_expect_geq(check(&lives), 2);
 }
 
 Test(level_line, blocks_that_end_without_a_free)
