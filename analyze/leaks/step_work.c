@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/leaks/growth.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 /* The work of a line grows in proportion to the group if it grew by this share of the group's
@@ -99,31 +100,21 @@ bool mv_step_work_find(mv_arena *arena, const mv_lives *lives, const mv_sites *s
 
 static uint32_t first_of_group(const mv_step_work *work, uint32_t group)
 {
-    uint32_t low = 0, high = work->count;
+    mv_bisect b = mv_bisect_over(0, work->count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (work->by_group[middle].group < group)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, work->by_group[b.middle].group < group);
+    return (uint32_t)b.low;
 }
 
 /* Returns the bytes of those rows in [from, to) that grew by `least` or more. */
 static uint64_t bytes_growing(const mv_site_work *rows, uint32_t from, uint32_t to, double least)
 {
-    uint32_t low = from, high = to;
+    mv_bisect b = mv_bisect_over(from, to);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rows[middle].growth >= least)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return rows[low].before - rows[from].before;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, rows[b.middle].growth >= least);
+    return rows[b.low].before - rows[from].before;
 }
 
 bool mv_step_work_grows(const mv_step_work *work, uint32_t group, double early, double late)

@@ -10,6 +10,7 @@
 #include "analyze/replay/alloc_conf.h"
 #include "analyze/steps/step_ranges.h"
 #include "base/names.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "parse/model/shared_memory.h"
 
@@ -116,16 +117,11 @@ static uint64_t mapped_for(const oom_state *t, const mv_oom *o)
 /* Returns the largest size of a block that is not larger than `bytes`. */
 static uint64_t round_down(const mv_block_rules *rules, uint64_t bytes)
 {
-    uint64_t low = 0, high = bytes;
+    mv_bisect b = mv_bisect_over(0, bytes);
 
-    while (low < high) {
-        uint64_t middle = high - (high - low) / 2;
-        if (mv_round_request(rules, middle) <= bytes)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low ? mv_round_request(rules, low) : 0;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, mv_round_request(rules, b.middle + 1) <= bytes);
+    return b.low ? mv_round_request(rules, b.low) : 0;
 }
 
 /* Returns the largest smaller request of the same kind that the largest hole or the device, or the

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "parse/model/event_times.h"
 #include "parse/model/shared_memory.h"
 
 enum { OUT_OF_MEMORY = 2, SHARE_OF_OTHERS = 20 };
@@ -49,25 +50,11 @@ static bool is_replaced_by(const mv_api_calls *c, uint32_t refused, uint32_t nex
            c->stack[next].row != MV_NO_ROW;
 }
 
-static uint32_t events_until(const mv_events *events, int64_t time_us)
-{
-    uint32_t low = 0, high = events->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events->time_us[middle] <= time_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void add(listing *l, uint32_t call)
 {
     const mv_api_calls *c = &l->read->api_calls;
 
-    l->out->ooms[l->out->count++] = (mv_oom){.event = events_until(&l->events, c->time_us[call]),
+    l->out->ooms[l->out->count++] = (mv_oom){.event = mv_event_after(&l->events, c->time_us[call]),
                                              .api_call = call,
                                              .time_us = c->time_us[call],
                                              .stack = c->stack[call],

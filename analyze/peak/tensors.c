@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/lives/alive.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 /* A tensor that lies in a block, where it occupies the bytes [start, end). */
@@ -40,18 +41,14 @@ static living *find_living(mv_arena *scratch, const mv_lives *lives, uint32_t *c
 /* Returns the block that contains an address, or MV_NO_ROW. */
 static uint32_t block_at(const mv_lives *lives, const living *rows, uint32_t count, uint64_t addr)
 {
-    uint32_t low = 0, high = count;
+    mv_bisect b = mv_bisect_over(0, count);
+    const living *last = NULL;
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rows[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || addr - rows[low - 1].addr >= lives->allocs.block[rows[low - 1].alloc])
-        return MV_NO_ROW;
-    return rows[low - 1].alloc;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, rows[b.middle].addr <= addr);
+    if (b.low > 0)
+        last = &rows[b.low - 1];
+    return last && addr - last->addr < lives->allocs.block[last->alloc] ? last->alloc : MV_NO_ROW;
 }
 
 static bool place(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives, placed *rows,

@@ -84,16 +84,11 @@ typedef struct {
  * as 0.) */
 static uint32_t first_from(const mv_low_points *points, uint64_t event)
 {
-    uint32_t low = 0, high = points->count;
+    mv_bisect b = mv_bisect_over(0, points->count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if ((uint64_t)(uint32_t)(points->event[middle] + 1) < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, (uint64_t)(uint32_t)(points->event[b.middle] + 1) < event);
+    return (uint32_t)b.low;
 }
 
 static bool find_changes(mv_arena *scratch, const mv_sites *sites, const mv_lives *lives,
