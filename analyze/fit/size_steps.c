@@ -1,7 +1,6 @@
 #include "analyze/fit/size_steps.h"
 
 #include "analyze/totals/moment.h"
-#include "base/search.h"
 #include "base/sort.h"
 #include "base/text.h"
 
@@ -19,15 +18,6 @@ static mv_code no_memory(mv_err *err)
 }
 
 /* ---- starts of steps --------------------------------------------------------------------- */
-
-/* Returns the first row that was born at or after an event. */
-static uint32_t row_at(const mv_lives *lives, uint32_t event)
-{
-    const mv_alloc_lives *a = &lives->allocs;
-
-    return a->preexisting + (uint32_t)mv_lower_bound_u32(a->birth + a->preexisting,
-                                                         a->count - a->preexisting, event);
-}
 
 /* Moves each mark forward to the first row that was born at the lowest memory before the next
  * mark. */
@@ -267,7 +257,7 @@ mv_code mv_size_steps_find(mv_arena *arena, const mv_sized_run *runs, uint32_t c
     if (!at)
         return no_memory(err);
     for (uint32_t i = 0; i < marks->count; i++)
-        at[i] = row_at(f.lives, marks->at[i]);
+        at[i] = mv_first_born_from(&f.lives->allocs, marks->at[i]);
     if (!try_rows(&f, at, marks->count, out, &most))
         return no_memory(err);
     if (marks->source == MV_STEPS_INFERRED || marks->source == MV_STEPS_NONE)

@@ -41,10 +41,8 @@ typedef struct {
 static uint32_t backward_after(backward_search *s, uint32_t event)
 {
     const mv_alloc_lives *a = s->allocs;
-    uint32_t older = a->preexisting, row, end;
+    uint32_t row = mv_first_born_from(a, event), end = row < s->from ? s->from : a->count;
 
-    row = older + (uint32_t)mv_lower_bound_u32(a->birth + older, a->count - older, event);
-    end = row < s->from ? s->from : a->count;
     if (row < s->from || row > s->next) {
         s->from = row;
         while (row < end && (a->stack[row].row >= s->stacks || !s->is_backward[a->stack[row].row]))

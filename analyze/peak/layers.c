@@ -5,7 +5,6 @@
 #include "analyze/code/stack_marks.h"
 #include "base/grow.h"
 #include "base/parallel_for.h"
-#include "base/search.h"
 #include "base/texts.h"
 
 enum {
@@ -489,10 +488,9 @@ static void find_in_batch(layer_search *s, batch *b)
  * part of a run within one step. The marks of steps may change from layer to layer. */
 static bool list_passes(layer_search *s, row_range **passes, uint32_t *count)
 {
-    const mv_alloc_lives *a = &s->lives->allocs;
     const mv_phases *phases = &s->categories->phases;
     const mv_steps *steps = &s->categories->steps;
-    uint32_t capacity = 0, older = a->preexisting, step = 0;
+    uint32_t capacity = 0, step = 0;
 
     for (uint32_t run = 0, next; run < phases->count; run++)
         for (uint32_t at = phases->start[run], end = mv_phases_end(phases, run); at < end;
@@ -504,10 +502,8 @@ static bool list_passes(layer_search *s, row_range **passes, uint32_t *count)
             next = !phases->has_backward && step < steps->count && steps->at[step] < end
                        ? steps->at[step]
                        : end;
-            rows.first =
-                older + (uint32_t)mv_lower_bound_u32(a->birth + older, a->count - older, at);
-            rows.end =
-                older + (uint32_t)mv_lower_bound_u32(a->birth + older, a->count - older, next);
+            rows.first = mv_first_born_from(&s->lives->allocs, at);
+            rows.end = mv_first_born_from(&s->lives->allocs, next);
             if (phases->phase[run] == MV_PHASE_FORWARD && rows.end > rows.first + 2 &&
                 !mv_append(s->scratch, *passes, *count, capacity, rows))
                 return false;

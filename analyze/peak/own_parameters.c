@@ -19,16 +19,6 @@ typedef struct {
     size_counts *of_size;
 } own_search;
 
-/* Returns the number of allocations before an event. */
-static uint32_t allocs_before(const mv_alloc_lives *a, uint32_t event)
-{
-    uint32_t rows = a->preexisting;
-
-    while (rows < a->count && a->birth[rows] < event)
-        rows++;
-    return rows;
-}
-
 /* Finds the first two backward passes. Returns false if there is none. */
 static bool find_passes(own_search *s, const mv_phases *phases)
 {
@@ -43,8 +33,8 @@ static bool find_passes(own_search *s, const mv_phases *phases)
             s->second = phases->start[second - 1];
             break;
         }
-    s->set_up = allocs_before(s->a, phases->start[first]);
-    s->first_pass = allocs_before(s->a, mv_phases_end(phases, first));
+    s->set_up = mv_first_born_from(s->a, phases->start[first]);
+    s->first_pass = mv_first_born_from(s->a, mv_phases_end(phases, first));
     return true;
 }
 

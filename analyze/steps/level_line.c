@@ -1,5 +1,6 @@
 #include "analyze/steps/level_line.h"
 
+#include "analyze/steps/steps.h"
 #include "base/parallel_for.h"
 #include "base/search.h"
 #include "base/sort.h"
@@ -94,16 +95,14 @@ bool mv_level_line_find(mv_arena *arena, const mv_lives *lives, mv_level_line *o
 
 mv_level_walk mv_level_walk_at(const mv_level_line *line, uint32_t part)
 {
-    const mv_alloc_lives *a = &line->lives->allocs;
-    uint32_t event = part << line->shift, older = a->preexisting;
+    uint32_t event = part << line->shift;
     mv_bisect b = mv_bisect_over(0, line->end_count);
 
     while (mv_bisect_next(&b))
         mv_bisect_narrow(&b, line->ends[b.middle].event < event);
-    return (mv_level_walk){
-        .line = line,
-        .event = event,
-        .row = older + (uint32_t)mv_lower_bound_u32(a->birth + older, a->count - older, event),
-        .end = b.low,
-        .level = line->before[part]};
+    return (mv_level_walk){.line = line,
+                           .event = event,
+                           .row = mv_first_born_from(&line->lives->allocs, event),
+                           .end = b.low,
+                           .level = line->before[part]};
 }

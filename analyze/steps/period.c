@@ -1,5 +1,6 @@
 #include "analyze/steps/period.h"
 
+#include "analyze/steps/steps.h"
 #include "base/sort.h"
 
 /* A place has a rhythm only if it has at least this many runs of allocations. */
@@ -434,11 +435,9 @@ static uint32_t *rows_of_place(mv_arena *scratch, const mv_lives *lives, const m
 /* Whether most repetitions free some of their memory by the end of the next repetition. */
 static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint32_t steps)
 {
-    uint32_t k = 0, returning = 0, row = a->preexisting;
+    uint32_t returning = 0, row = mv_first_born_from(a, at[0]);
 
-    while (row < a->count && a->birth[row] < at[0])
-        row++;
-    for (; k + 1 < steps; k++) {
+    for (uint32_t k = 0; k + 1 < steps; k++) {
         uint32_t end = k + 2 < steps ? at[k + 2] : MV_NEVER;
         bool returns = false;
 
@@ -455,11 +454,9 @@ static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint
 static bool repetitions_capture(const mv_lives *lives, const uint32_t *at, uint32_t steps)
 {
     const mv_alloc_lives *a = &lives->allocs;
-    uint32_t row = a->preexisting, capturing = 0;
+    uint32_t row = mv_first_born_from(a, at[0]), capturing = 0;
     mv_pool_id latest = MV_DEFAULT_POOL;
 
-    while (row < a->count && a->birth[row] < at[0])
-        row++;
     for (uint32_t k = 0; k < steps; k++) {
         bool captures = false;
 

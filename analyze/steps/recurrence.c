@@ -28,15 +28,6 @@ typedef struct {
 
 /* ---- sequences --------------------------------------------------------------------------- */
 
-/* Returns the first row that was allocated at or after an event. */
-static uint32_t row_at(const mv_lives *lives, uint32_t event)
-{
-    const mv_alloc_lives *a = &lives->allocs;
-
-    return a->preexisting + (uint32_t)mv_lower_bound_u32(a->birth + a->preexisting,
-                                                         a->count - a->preexisting, event);
-}
-
 /* Lists the sizes of blocks that have been held since before the current step, which are mostly
  * parameters. */
 static bool list_held(search *s, mv_arena *scratch, uint32_t event)
@@ -254,9 +245,9 @@ static void find_window(search *s, uint32_t event)
     else
         s->bin = steps->under_way < event;
     r->is_marked = steps->is_marked;
-    r->now = row_at(s->lives, event);
-    r->current = s->bin ? row_at(s->lives, s->cuts[s->bin - 1]) : first;
-    r->first = s->bin > 1 ? row_at(s->lives, s->cuts[s->bin - 2]) : first;
+    r->now = mv_first_born_from(&s->lives->allocs, event);
+    r->current = s->bin ? mv_first_born_from(&s->lives->allocs, s->cuts[s->bin - 1]) : first;
+    r->first = s->bin > 1 ? mv_first_born_from(&s->lives->allocs, s->cuts[s->bin - 2]) : first;
 }
 
 static bool find_in_steps(search *s, mv_arena *arena)
@@ -265,8 +256,10 @@ static bool find_in_steps(search *s, mv_arena *arena)
     uint32_t end = r->now;
 
     for (uint32_t b = s->bin; b-- > 0;) {
-        uint32_t first = b ? row_at(s->lives, s->cuts[b - 1]) : s->lives->allocs.preexisting;
-        uint32_t step_end = row_at(s->lives, s->cuts[b]), row = best_of(s, first, step_end);
+        uint32_t first = b ? mv_first_born_from(&s->lives->allocs, s->cuts[b - 1])
+                           : s->lives->allocs.preexisting;
+        uint32_t step_end = mv_first_born_from(&s->lives->allocs, s->cuts[b]),
+                 row = best_of(s, first, step_end);
         if (row == MV_NO_ROW)
             continue;
         r->steps++;

@@ -328,8 +328,6 @@ static bool lies_within(const within_search *s, uint32_t row)
 static void count_within(void *user, const char *text, bool is_moment, uint32_t at)
 {
     within_search *s = user;
-    const mv_alloc_lives *a = &s->lives->allocs;
-    uint32_t older = a->preexisting;
     char name[NAME_BYTES];
     series *row;
 
@@ -338,8 +336,7 @@ static void count_within(void *user, const char *text, bool is_moment, uint32_t 
     name_without_numbers(text, name);
     row = set_find(s->set, name, is_moment);
     if (row)
-        row->within += lies_within(
-            s, older + (uint32_t)mv_lower_bound_u32(a->birth + older, a->count - older, at));
+        row->within += lies_within(s, mv_first_born_from(&s->lives->allocs, at));
 }
 
 /* Drops series with vague names, because they may mark layers, or time steps within a pass. */
@@ -599,6 +596,14 @@ mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event)
 {
     return (uint32_t)mv_upper_bound_u32(steps->at, steps->count, event);
+}
+
+uint32_t mv_first_born_from(const mv_alloc_lives *allocs, uint32_t event)
+{
+    uint32_t older = allocs->preexisting;
+
+    return older +
+           (uint32_t)mv_lower_bound_u32(allocs->birth + older, allocs->count - older, event);
 }
 
 const char *mv_steps_source_name(mv_steps_source source)

@@ -42,4 +42,8 @@ mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 /* Returns the bin of an event, from 0 to count. */
 uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event);
 
+/* Returns the first allocation that was born at or after an event; allocs->count if there is none.
+ * O(log n). */
+uint32_t mv_first_born_from(const mv_alloc_lives *allocs, uint32_t event);
+
 const char *mv_steps_source_name(mv_steps_source source); /* "annotation" */
