@@ -95,36 +95,25 @@ static void write_only_outlier(const speaker *s, char text[SENTENCE], uint32_t r
                        only->rank == rank ? "it" : s->out->names[only->rank], only->text);
 }
 
-/* Counts the ranks whose peak may have been before their first event. If a window is given (--from,
- * --to), the window's peak is exact, regardless of earlier events. */
-static uint32_t count_open(const speaker *s, uint32_t *first)
+/* Counts the ranks whose peak is uncertain: those that have all events, because frees were not
+ * recorded or because the events contradict the final heap, or those that have not, because it may
+ * have been before their first event. If a window is given (--from, --to), the window's peak is
+ * exact, regardless of earlier events. */
+static uint32_t count_uncertain(const speaker *s, bool has_all_events, uint32_t *first)
 {
-    uint32_t open = 0;
+    uint32_t count = 0;
 
     for (uint32_t i = 0; i < s->count; i++)
         if (s->ranks[i]->allocated != MV_BOUND_EXACT &&
-            s->ranks[i]->history != MV_HISTORY_COMPLETE && open++ == 0)
+            (s->ranks[i]->history == MV_HISTORY_COMPLETE) == has_all_events && count++ == 0)
             *first = i;
-    return open;
-}
-
-/* Counts the ranks that have all events but whose peak is uncertain, because frees were not
- * recorded or because the events contradict the final heap. */
-static uint32_t count_unsure(const speaker *s, uint32_t *first)
-{
-    uint32_t unsure = 0;
-
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->ranks[i]->allocated != MV_BOUND_EXACT &&
-            s->ranks[i]->history == MV_HISTORY_COMPLETE && unsure++ == 0)
-            *first = i;
-    return unsure;
+    return count;
 }
 
 static void write_unsure(const speaker *s, char text[SENTENCE])
 {
     static const char *const ways[] = {"", "higher", "lower", "higher or lower"};
-    uint32_t first = 0, unsure = count_unsure(s, &first);
+    uint32_t first = 0, unsure = count_uncertain(s, true, &first);
 
     if (unsure == 1)
         mv_text_append(text, SENTENCE, "; %s may have peaked %s: memviz stats shows why",
@@ -135,7 +124,7 @@ static void write_unsure(const speaker *s, char text[SENTENCE])
 
 static void write_open(const speaker *s, char text[SENTENCE])
 {
-    uint32_t first = 0, open = count_open(s, &first);
+    uint32_t first = 0, open = count_uncertain(s, false, &first);
 
     if (open == 0)
         return;
@@ -159,7 +148,7 @@ static void write_two(const speaker *s, char text[SENTENCE])
     uint64_t low = s->ranks[small]->peak_allocated, high = s->ranks[large]->peak_allocated;
     char bytes[MV_SIZE_TEXT];
 
-    bool is_known = count_open(s, &first) == 0 && count_unsure(s, &first) == 0;
+    bool is_known = !count_uncertain(s, true, &first) && !count_uncertain(s, false, &first);
     const char *known = is_known ? "" : " by the recorded events";
 
     if (low == high) {

@@ -15,6 +15,14 @@
  * ranks. This limits the cost; smaller groups are searched completely. */
 #define LEADERS 64
 
+/* The sites that only one rank has, or that only one rank does not have. */
+typedef struct {
+    uint64_t bytes;
+    const mv_summary_site *site; /* the largest of them; NULL: there are none */
+    uint32_t in;                 /* a rank that has this site */
+    uint64_t part;               /* part of `bytes` on the line of this site */
+} odd_sites;
+
 /* One group of ranks. The ranks are numbered within the group. */
 typedef struct {
     mv_arena *scratch;
@@ -30,14 +38,10 @@ typedef struct {
     uint32_t length;                 /* number of ranks in a stage */
     uint64_t off, reserved_off;      /* differences up to these values are ignored */
     uint64_t reserved;               /* median of reserved bytes */
-    uint64_t *own, *missing; /* [count] bytes at sites that only this rank has, and at sites that
-                              * only this rank does not have */
-    const mv_summary_site **own_site, **missing_site; /* [count] the largest of these sites */
-    uint64_t *own_part, *missing_part; /* [count] part of `own` (or `missing`) on the line of
-                                        * this site */
-    uint32_t *missing_in;              /* [count] another rank, which has the missing site */
-    bool *unplaced;                    /* [count] most of the rank's bytes have no stack, so its
-                                        * sites are ignored */
+    odd_sites *own, *missing;        /* [count] sites that only this rank has, and sites that only
+                                      * this rank does not have */
+    bool *unplaced;                  /* [count] most of the rank's bytes have no stack, so its
+                                      * sites are ignored */
     bool has_order; /* more than half of the ranks allocate at the same sites as `most`, and in
                      * the same order */
 } comparison;
@@ -53,11 +57,6 @@ static uint64_t distance(uint64_t a, uint64_t b)
 
 /* ---- the reference ----------------------------------------------------------------------- */
 
-typedef struct {
-    uint64_t value;
-    uint32_t rank;
-} ranked;
-
 typedef uint64_t measure_fn(const mv_summary *summary);
 
 static uint64_t peak_allocated(const mv_summary *summary)
@@ -72,21 +71,22 @@ static uint64_t peak_reserved(const mv_summary *summary)
 
 /* Returns the rank with the (lower) median. *off is set to the distance from the median above which
  * a value is an outlier. */
-static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *room, uint64_t *off)
+static uint32_t find_median(const comparison *c, measure_fn *measure, mv_key_row *room,
+                            uint64_t *off)
 {
     uint64_t median, spread;
     uint32_t rank;
 
     for (uint32_t i = 0; i < c->count; i++)
-        room[i] = (ranked){measure(c->ranks[i]), i};
-    mv_sort_rows(c->scratch, room, c->count, MV_RISING(ranked, value), MV_RISING(ranked, rank));
-    rank = room[(c->count - 1) / 2].rank;
+        room[i] = (mv_key_row){measure(c->ranks[i]), i};
+    mv_sort_rows(c->scratch, room, c->count, MV_RISING(mv_key_row, key));
+    rank = room[(c->count - 1) / 2].row;
     median = measure(c->ranks[rank]);
     for (uint32_t i = 0; i < c->count; i++)
-        room[i] = (ranked){distance(measure(c->ranks[i]), median), i};
-    mv_sort_rows(c->scratch, room, c->count, MV_RISING(ranked, value), MV_RISING(ranked, rank));
+        room[i] = (mv_key_row){distance(measure(c->ranks[i]), median), i};
+    mv_sort_rows(c->scratch, room, c->count, MV_RISING(mv_key_row, key));
     /* if there are two values, one of them is the median, so the spread is unknown */
-    spread = c->count > 2 ? room[c->count / 2].value : 0;
+    spread = c->count > 2 ? room[c->count / 2].key : 0;
     *off = median / SAME_PART;
     if (spread > UINT64_MAX / USUAL_SPREAD || spread * USUAL_SPREAD > *off)
         *off = spread > UINT64_MAX / USUAL_SPREAD ? UINT64_MAX : spread * USUAL_SPREAD;
@@ -146,20 +146,24 @@ static uint32_t absent_rank(const comparison *c, const shared_site *site)
     return (uint32_t)(sum - site->sum);
 }
 
-static void take_bytes(comparison *c, const shared_site *site)
+/* Returns the sites of one rank to which a site belongs, or NULL. */
+static odd_sites *odd_sites_of(const comparison *c, const shared_site *site)
 {
-    if (site->ranks == 1) {
-        uint32_t rank = site->least_in;
-        c->own[rank] += site->least->peak_bytes;
-        if (!c->own_site[rank] || site->least->peak_bytes > c->own_site[rank]->peak_bytes)
-            c->own_site[rank] = site->least;
-    } else if (is_missing_once(c, site)) {
-        uint32_t rank = absent_rank(c, site);
-        c->missing[rank] += site->least->peak_bytes;
-        if (!c->missing_site[rank] || site->least->peak_bytes > c->missing_site[rank]->peak_bytes) {
-            c->missing_site[rank] = site->least;
-            c->missing_in[rank] = site->least_in;
-        }
+    if (site->ranks == 1)
+        return &c->own[site->least_in];
+    return is_missing_once(c, site) ? &c->missing[absent_rank(c, site)] : NULL;
+}
+
+static void take_bytes(const comparison *c, const shared_site *site)
+{
+    odd_sites *odd = odd_sites_of(c, site);
+
+    if (!odd)
+        return;
+    odd->bytes += site->least->peak_bytes;
+    if (!odd->site || site->least->peak_bytes > odd->site->peak_bytes) {
+        odd->site = site->least;
+        odd->in = site->least_in;
     }
 }
 
@@ -171,21 +175,13 @@ static bool has_culprit_of(const comparison *c, uint32_t rank, mv_stack_id stack
 
 /* Adds the bytes at the line with the most extra or missing bytes of a rank, regardless of the
  * callers. Called when this line is known. */
-static void take_part(comparison *c, const shared_site *site)
+static void take_part(const comparison *c, const shared_site *site)
 {
-    uint32_t rank, with;
+    odd_sites *odd = odd_sites_of(c, site);
 
-    if (site->ranks == 1) {
-        rank = site->least_in;
-        if (has_culprit_of(c, rank, site->least->stack, c->own_site[rank]->stack))
-            c->own_part[rank] += site->least->peak_bytes;
-    } else if (is_missing_once(c, site)) {
-        rank = absent_rank(c, site);
-        with = c->missing_in[rank];
-        if (has_culprit_of(c, with, mv_summary_find(c->ranks[with], site->key)->stack,
-                           c->missing_site[rank]->stack))
-            c->missing_part[rank] += site->least->peak_bytes;
-    }
+    if (odd && has_culprit_of(c, odd->in, mv_summary_find(c->ranks[odd->in], site->key)->stack,
+                              odd->site->stack))
+        odd->part += site->least->peak_bytes;
 }
 
 static bool add_sites(comparison *c, shared_sites *all, uint32_t rank)
@@ -228,16 +224,10 @@ static bool find_own_sites(comparison *c)
 {
     shared_sites all = {.rows.arena = c->scratch};
 
-    c->own = mv_push_array(c->scratch, uint64_t, c->count);
-    c->missing = mv_push_array(c->scratch, uint64_t, c->count);
-    c->own_part = mv_push_array(c->scratch, uint64_t, c->count);
-    c->missing_part = mv_push_array(c->scratch, uint64_t, c->count);
-    c->own_site = mv_push_array(c->scratch, const mv_summary_site *, c->count);
-    c->missing_site = mv_push_array(c->scratch, const mv_summary_site *, c->count);
-    c->missing_in = mv_push_array(c->scratch, uint32_t, c->count);
+    c->own = mv_push_array(c->scratch, odd_sites, c->count);
+    c->missing = mv_push_array(c->scratch, odd_sites, c->count);
     c->unplaced = mv_push_array(c->scratch, bool, c->count);
-    if (!c->own || !c->missing || !c->own_part || !c->missing_part || !c->own_site ||
-        !c->missing_site || !c->missing_in || !c->unplaced)
+    if (!c->own || !c->missing || !c->unplaced)
         return false;
     find_unplaced(c);
     for (uint32_t i = 0; i < c->count && placed_ranks(c) > 1; i++) {
@@ -293,28 +283,32 @@ static bool is_rare(const comparison *c, uint32_t in_group, uint32_t in_all)
     return c->count > 1 ? 2 * in_group <= c->count : 2 * in_all <= c->all;
 }
 
+/* Makes an outlier whose bytes are not those of one line. */
+static mv_rank_outlier outlier_of(uint32_t rank, mv_rank_reason reason, uint64_t bytes,
+                                  mv_stack_id stack)
+{
+    return (mv_rank_outlier){.rank = rank,
+                             .reason = reason,
+                             .bytes = bytes,
+                             .code_of = rank,
+                             .stack = stack,
+                             .at_stack = MV_NO_BYTES};
+}
+
 static void evaluate_leak(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank];
 
     if (own->verdict == MV_VERDICT_LEAK && is_rare(c, c->group->leaks, c->out->leaks))
-        add_outlier(c, (mv_rank_outlier){.rank = rank,
-                                         .reason = MV_RANK_LEAK,
-                                         .bytes = own->leaked_bytes,
-                                         .code_of = rank,
-                                         .stack = own->leak_stack,
-                                         .at_stack = MV_NO_BYTES});
+        add_outlier(c, outlier_of(rank, MV_RANK_LEAK, own->leaked_bytes, own->leak_stack));
 }
 
 static void evaluate_oom(comparison *c, uint32_t rank)
 {
-    if (c->ranks[rank]->ooms > 0 && is_rare(c, c->failing, c->all_failing))
-        add_outlier(c, (mv_rank_outlier){.rank = rank,
-                                         .reason = MV_RANK_OOM,
-                                         .bytes = c->ranks[rank]->peak_allocated,
-                                         .code_of = rank,
-                                         .stack = MV_NO_STACK,
-                                         .at_stack = MV_NO_BYTES});
+    const mv_summary *own = c->ranks[rank];
+
+    if (own->ooms > 0 && is_rare(c, c->failing, c->all_failing))
+        add_outlier(c, outlier_of(rank, MV_RANK_OOM, own->peak_allocated, MV_NO_STACK));
 }
 
 /* Whether a rank did the same as the reference until one of them ended, and the longer one had the
@@ -329,6 +323,15 @@ static bool is_other_length(const comparison *c, uint32_t rank)
            mv_sequences_compare(own, other, false).first == MV_NO_DIVERGENCE;
 }
 
+static void take_sites(mv_rank_outlier *o, mv_rank_reason reason, const odd_sites *odd)
+{
+    o->reason = reason;
+    o->bytes = odd->bytes;
+    o->code_of = odd->in;
+    o->stack = odd->site->stack;
+    o->at_stack = odd->part;
+}
+
 /* Finds out why a rank's peak differs from the peak of the reference. */
 static void find_size_reason(comparison *c, uint32_t rank)
 {
@@ -337,29 +340,18 @@ static void find_size_reason(comparison *c, uint32_t rank)
     uint64_t bytes = distance(own->peak_allocated, other->peak_allocated);
     bool is_placed = !c->unplaced[rank] && !c->unplaced[c->reference];
     double factor = is_placed ? mv_batch_factor(c->scratch, other, own) : 0;
-    mv_rank_outlier o = {.rank = rank,
-                         .reason = larger ? MV_RANK_LARGER : MV_RANK_SMALLER,
-                         .bytes = bytes,
-                         .code_of = rank,
-                         .stack = largest_change(c, rank, larger),
-                         .at_stack = MV_NO_BYTES};
+    mv_rank_outlier o = outlier_of(rank, larger ? MV_RANK_LARGER : MV_RANK_SMALLER, bytes,
+                                   largest_change(c, rank, larger));
 
     if (larger && own->verdict == MV_VERDICT_LEAK && own->leaked_bytes >= bytes / 2)
         return; /* a leak already explains the difference */
-    if (larger && c->own[rank] >= bytes / 2 && c->own_site[rank]) {
-        o.reason = MV_RANK_OWN_SITES;
-        o.bytes = c->own[rank];
-        o.stack = c->own_site[rank]->stack;
-        o.at_stack = c->own_part[rank];
+    if (larger && c->own[rank].bytes >= bytes / 2 && c->own[rank].site) {
+        take_sites(&o, MV_RANK_OWN_SITES, &c->own[rank]);
     } else if (factor != 0 && (factor > 1) == larger) {
         o.reason = larger ? MV_RANK_LARGER_BATCH : MV_RANK_SMALLER_BATCH;
         o.factor = factor;
-    } else if (!larger && c->missing[rank] >= bytes / 2 && c->missing_site[rank]) {
-        o.reason = MV_RANK_MISSING_SITES;
-        o.bytes = c->missing[rank];
-        o.code_of = c->missing_in[rank];
-        o.stack = c->missing_site[rank]->stack;
-        o.at_stack = c->missing_part[rank];
+    } else if (!larger && c->missing[rank].bytes >= bytes / 2 && c->missing[rank].site) {
+        take_sites(&o, MV_RANK_MISSING_SITES, &c->missing[rank]);
     } else if (!is_placed) {
         o.reason = larger ? MV_RANK_LARGER_UNPLACED : MV_RANK_SMALLER_UNPLACED;
         o.stack = MV_NO_STACK;
@@ -395,12 +387,7 @@ static void evaluate_reserved(comparison *c, uint32_t rank)
     uint64_t reserved = c->ranks[rank]->peak_reserved;
 
     if (reserved > c->reserved && reserved - c->reserved > c->reserved_off)
-        add_outlier(c, (mv_rank_outlier){.rank = rank,
-                                         .reason = MV_RANK_RESERVED,
-                                         .bytes = reserved - c->reserved,
-                                         .code_of = rank,
-                                         .stack = MV_NO_STACK,
-                                         .at_stack = MV_NO_BYTES});
+        add_outlier(c, outlier_of(rank, MV_RANK_RESERVED, reserved - c->reserved, MV_NO_STACK));
 }
 
 static void find_reasons(comparison *c, uint32_t rank)
@@ -539,7 +526,7 @@ static bool find_differences(comparison *c)
 
 static bool compare_group(comparison *c)
 {
-    ranked *room = mv_push_array(c->scratch, ranked, c->count);
+    mv_key_row *room = mv_push_array(c->scratch, mv_key_row, c->count);
     uint32_t reserved;
 
     if (!room || !find_own_sites(c) || !find_differences(c))
