@@ -1,14 +1,5 @@
 #include "analyze/diff/pairs.h"
 
-#include "base/sort.h"
-
-struct mv_keyed {
-    uint64_t key;
-    uint32_t row;
-};
-
-typedef struct mv_keyed keyed;
-
 bool mv_pairs_init(mv_pairs *pairs, mv_arena *arena, uint32_t before, uint32_t after)
 {
     *pairs = (mv_pairs){.count = {before, after}};
@@ -16,7 +7,7 @@ bool mv_pairs_init(mv_pairs *pairs, mv_arena *arena, uint32_t before, uint32_t a
         uint32_t count = pairs->count[side];
         pairs->partner[side] = mv_push_array(arena, uint32_t, count);
         pairs->key[side] = mv_push_array(arena, uint64_t, count);
-        pairs->work[side] = mv_push_array(arena, keyed, count);
+        pairs->work[side] = mv_push_array(arena, mv_key_row, count);
         if (!pairs->partner[side] || !pairs->key[side] || !pairs->work[side])
             return false;
         for (uint32_t i = 0; i < count; i++)
@@ -27,17 +18,17 @@ bool mv_pairs_init(mv_pairs *pairs, mv_arena *arena, uint32_t before, uint32_t a
 
 static uint32_t gather(mv_pairs *pairs, int side)
 {
-    keyed *out = pairs->work[side];
+    mv_key_row *out = pairs->work[side];
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < pairs->count[side]; i++)
         if (pairs->partner[side][i] == MV_NO_PARTNER && pairs->key[side][i] != MV_NO_KEY)
-            out[count++] = (keyed){pairs->key[side][i], i};
-    mv_sort_rows(NULL, out, count, MV_RISING(keyed, key));
+            out[count++] = (mv_key_row){pairs->key[side][i], i};
+    mv_sort_rows(NULL, out, count, MV_RISING(mv_key_row, key));
     return count;
 }
 
-static uint32_t run_length(const keyed *items, uint32_t count, uint32_t at)
+static uint32_t run_length(const mv_key_row *items, uint32_t count, uint32_t at)
 {
     uint32_t end = at;
 
@@ -57,7 +48,7 @@ static uint32_t pairs_allowed(mv_pair_rule rule, uint32_t a, uint32_t b)
 
 void mv_pairs_round(mv_pairs *pairs, mv_pair_rule rule)
 {
-    const keyed *a = pairs->work[0], *b = pairs->work[1];
+    const mv_key_row *a = pairs->work[0], *b = pairs->work[1];
     uint32_t a_count = gather(pairs, 0), b_count = gather(pairs, 1), i = 0, j = 0;
 
     while (i < a_count && j < b_count) {
@@ -79,4 +70,22 @@ void mv_pairs_round(mv_pairs *pairs, mv_pair_rule rule)
         i += a_run;
         j += b_run;
     }
+}
+
+static mv_span base_name(mv_span path)
+{
+    uint64_t at = path.length;
+
+    while (at > 0 && path.data[at - 1] != '/' && path.data[at - 1] != '\\')
+        at--;
+    return (mv_span){path.data + at, path.length - at};
+}
+
+uint64_t mv_pair_mix_frame(uint64_t hash, const mv_trace *trace, mv_frame_id frame)
+{
+    const mv_frames *f = &trace->frames;
+
+    hash = mv_pair_mix_text(hash, mv_string_span(trace, f->function[frame.row]));
+    hash = mv_pair_mix_text(hash, base_name(mv_string_span(trace, f->file[frame.row])));
+    return mv_pair_mix(hash, (uint64_t)f->line[frame.row]);
 }

@@ -10,8 +10,8 @@
  * The result is the same when the sides are swapped. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/cursor.h"
+#include "base/sort.h"
+#include "parse/model/trace.h"
 
 #define MV_NO_PARTNER UINT32_MAX
 #define MV_NO_KEY     0u /* key of a row that is skipped in this round */
@@ -20,7 +20,7 @@ typedef struct {
     uint32_t count[2];
     uint32_t *partner[2]; /* [count] row on the other side, or MV_NO_PARTNER */
     uint64_t *key[2];     /* [count] keys of the current round, set by the caller */
-    struct mv_keyed *work[2];
+    mv_key_row *work[2];
 } mv_pairs;
 
 /* How several rows with the same key are paired. Rows are always paired in order. */
@@ -49,6 +49,9 @@ static inline uint64_t mv_pair_mix_text(uint64_t hash, mv_span text)
         hash = (hash ^ text.data[i]) * 0x100000001b3u;
     return mv_pair_mix(hash, text.length);
 }
+
+/* Mixes the function, the file without its folders, and the line of a frame into a hash. */
+uint64_t mv_pair_mix_frame(uint64_t hash, const mv_trace *trace, mv_frame_id frame);
 
 /* Returns a hash as a key, which is never MV_NO_KEY. */
 static inline uint64_t mv_pair_key(uint64_t hash)

@@ -27,26 +27,14 @@ const char *mv_input_text(char out[MV_INPUT_TEXT], mv_input size)
     return out;
 }
 
-static mv_span base_name(mv_span path)
-{
-    for (uint64_t i = path.length; i-- > 0;)
-        if (path.data[i] == '/' || path.data[i] == '\\')
-            return (mv_span){path.data + i + 1, path.length - i - 1};
-    return path;
-}
-
 static uint64_t code_of_stack(const mv_trace *trace, mv_stack_id stack)
 {
     uint64_t hash = 1;
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
 
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t row = frames[i].row;
-        hash = mv_pair_mix_text(hash, mv_string_span(trace, trace->frames.function[row]));
-        hash = mv_pair_mix_text(hash, base_name(mv_string_span(trace, trace->frames.file[row])));
-        hash = mv_pair_mix(hash, (uint64_t)trace->frames.line[row]);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        hash = mv_pair_mix_frame(hash, trace, frames[i]);
     return hash;
 }
 

@@ -30,24 +30,6 @@ bool mv_device_is_used(const mv_trace *trace, uint32_t device)
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
-static mv_span base_name(mv_span path)
-{
-    uint64_t at = path.length;
-
-    while (at > 0 && path.data[at - 1] != '/' && path.data[at - 1] != '\\')
-        at--;
-    return (mv_span){path.data + at, path.length - at};
-}
-
-static uint64_t frame_key(const mv_trace *trace, mv_frame_id frame)
-{
-    const mv_frames *f = &trace->frames;
-    uint64_t hash = mv_pair_mix_text(1, mv_string_span(trace, f->function[frame.row]));
-
-    hash = mv_pair_mix_text(hash, base_name(mv_string_span(trace, f->file[frame.row])));
-    return mv_pair_mix(hash, (uint64_t)f->line[frame.row]);
-}
-
 /* Returns the key of a site. If there are Python frames, only these are used, because different
  * kernels may have different native frames. */
 static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t site)
@@ -59,7 +41,7 @@ static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t 
 
     for (uint32_t i = 0; i < count; i++)
         if (sites->kinds[frames[i].row] <= most)
-            hash = mv_pair_mix(hash, frame_key(trace, frames[i]));
+            hash = mv_pair_mix(hash, mv_pair_mix_frame(1, trace, frames[i]));
     return mv_pair_key(hash);
 }
 
