@@ -179,11 +179,6 @@ static bool try_change(remedy_search *s, mv_code_change_kind kind, const char *w
            keep_row(s, row);
 }
 
-typedef struct {
-    uint64_t bytes;
-    uint32_t row;
-} heavy_row;
-
 static void find_peak(remedy_search *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -206,19 +201,19 @@ static void find_peak(remedy_search *s)
 
 /* Adds up the bytes of activations at the peak by `key` (MV_NO_ROW: not counted). Returns the sums,
  * largest first. */
-static heavy_row *weigh(remedy_search *s, const uint32_t *key, uint32_t keys)
+static mv_key_row *weigh(remedy_search *s, const uint32_t *key, uint32_t keys)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    heavy_row *rows = mv_push_array(s->arena, heavy_row, keys);
+    mv_key_row *rows = mv_push_array(s->arena, mv_key_row, keys);
 
     for (uint32_t i = 0; rows && i < keys; i++)
         rows[i].row = i;
     for (uint32_t i = 0; rows && i < a->count; i++)
         if ((a->birth[i] == MV_BEFORE || a->birth[i] <= s->peak) && a->completed[i] > s->peak &&
             key[i] < keys && s->facts.categories.of_alloc[i] == MV_CATEGORY_ACTIVATION)
-            rows[key[i]].bytes += a->block[i];
+            rows[key[i]].key += a->block[i];
     if (rows)
-        mv_sort_rows(s->arena, rows, keys, MV_FALLING(heavy_row, bytes));
+        mv_sort_rows(s->arena, rows, keys, MV_FALLING(mv_key_row, key));
     return rows;
 }
 
@@ -237,11 +232,11 @@ static const char *filter_through(remedy_search *s, mv_frame_id line)
 
 static bool try_loops(remedy_search *s)
 {
-    heavy_row *heavy = weigh(s, s->facts.layers.loop, s->facts.layers.loop_count);
+    mv_key_row *heavy = weigh(s, s->facts.layers.loop, s->facts.layers.loop_count);
 
     if (!heavy)
         return no_memory(s);
-    for (uint32_t i = 0; i < s->facts.layers.loop_count && i < MOST_LOOPS && heavy[i].bytes; i++) {
+    for (uint32_t i = 0; i < s->facts.layers.loop_count && i < MOST_LOOPS && heavy[i].key; i++) {
         const char *filter = filter_through(s, s->facts.layers.loops[heavy[i].row].line);
         if (filter && (!try_change(s, MV_CODE_CHANGE_RECOMPUTE, "recompute", filter) ||
                        !try_change(s, MV_CODE_CHANGE_OFFLOAD, "cpu", filter)))
@@ -255,7 +250,7 @@ static bool try_lines(remedy_search *s)
     const mv_alloc_lives *a = &s->lives->allocs;
     uint32_t *key = mv_push_array(s->arena, uint32_t, a->count);
     mv_frame_id *frame = mv_push_array(s->arena, mv_frame_id, s->sites->groups);
-    heavy_row *heavy;
+    mv_key_row *heavy;
 
     if (!key || !frame)
         return no_memory(s);
@@ -267,7 +262,7 @@ static bool try_lines(remedy_search *s)
     heavy = weigh(s, key, s->sites->groups);
     if (!heavy)
         return no_memory(s);
-    for (uint32_t i = 0; i < s->sites->groups && i < MOST_LINES && heavy[i].bytes; i++) {
+    for (uint32_t i = 0; i < s->sites->groups && i < MOST_LINES && heavy[i].key; i++) {
         char term[512];
         const char *text;
         if (!*mv_site_term(s->trace, frame[heavy[i].row], term, sizeof term))

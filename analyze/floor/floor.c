@@ -3,6 +3,7 @@
 #include "analyze/levels/levels.h"
 #include "analyze/lives/alive.h"
 #include "analyze/replay/replay_script.h"
+#include "analyze/totals/level_steps.h"
 #include "base/grow.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -272,19 +273,10 @@ static void change_load(floor_state *s, uint32_t row, uint64_t size, uint32_t ti
         s->load -= size;
 }
 
-static bool is_free_action(uint8_t action)
-{
-    return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
-}
-
-/* A block whose death has no free of its own, because the free is missing. */
-typedef struct {
-    uint32_t time, row;
-} lone_death;
-
+/* Blocks whose deaths have no free of their own, because the free is missing. */
 typedef struct {
     uint32_t count, capacity;
-    lone_death *rows; /* [count] in order of time */
+    mv_key_row *rows; /* [count] in order of the time of death, which is the key */
 } lone_deaths;
 
 /* Lists the deaths that the frees do not show, which are few. */
@@ -295,13 +287,13 @@ static bool list_lone_deaths(floor_state *s, lone_deaths *out)
     for (uint32_t row = 0; row < lives->allocs.count; row++) {
         uint32_t end = lives->allocs.completed[row];
         if (end == MV_NEVER ||
-            (lives->alloc_of[end] == row && is_free_action(lives->events.action[end])) ||
+            (lives->alloc_of[end] == row && mv_is_free_action(lives->events.action[end])) ||
             size_of(s, row) == 0)
             continue;
-        if (!mv_append(s->arena, out->rows, out->count, out->capacity, (lone_death){end + 1, row}))
+        if (!mv_append(s->arena, out->rows, out->count, out->capacity, (mv_key_row){end + 1, row}))
             return false;
     }
-    mv_sort_rows(s->arena, out->rows, out->count, MV_RISING(lone_death, time));
+    mv_sort_rows(s->arena, out->rows, out->count, MV_RISING(mv_key_row, key));
     return true;
 }
 
@@ -310,25 +302,22 @@ static uint32_t row_that_dies(const floor_state *s, uint32_t event)
 {
     uint32_t row = s->lives->alloc_of[event];
 
-    return is_free_action(s->lives->events.action[event]) && row < s->lives->allocs.count &&
+    return mv_is_free_action(s->lives->events.action[event]) && row < s->lives->allocs.count &&
                    s->lives->allocs.completed[row] == event
                ? row
                : MV_NO_ROW;
 }
 
-typedef struct {
-    uint32_t time, pool;
-} graph_end;
-
-static graph_end *list_ends(floor_state *s)
+/* Returns the pools in order of the time at which they first release memory, which is the key. */
+static mv_key_row *list_ends(floor_state *s)
 {
     uint32_t count = s->trace->pools.count;
-    graph_end *ends = mv_push_array(s->arena, graph_end, count);
+    mv_key_row *ends = mv_push_array(s->arena, mv_key_row, count);
 
     for (uint32_t i = 0; ends && i < count; i++)
-        ends[i] = (graph_end){s->graphs[i].end, i};
+        ends[i] = (mv_key_row){s->graphs[i].end, i};
     if (ends)
-        mv_sort_rows(s->arena, ends, count, MV_RISING(graph_end, time));
+        mv_sort_rows(s->arena, ends, count, MV_RISING(mv_key_row, key));
     return ends;
 }
 
@@ -367,15 +356,15 @@ static bool find_apart(floor_state *s, uint64_t *most)
         .of_segment = find_groups(s),
         .groups = mv_push_array(s->arena, apart_group, (uint64_t)lives->segments.count + 1)};
     lone_deaths lone = {0};
-    graph_end *ends;
+    mv_key_row *ends;
 
     if (!state.of_segment || !state.groups || !find_graphs(s) || !list_lone_deaths(s, &lone) ||
         !(ends = list_ends(s)))
         return false;
     for (uint32_t time = 0, dead = 0; time <= lives->events.count; time++) {
-        for (; ended < pools && ends[ended].time <= time; ended++)
-            s->load -= s->graphs[ends[ended].pool].most;
-        for (; dead < lone.count && lone.rows[dead].time <= time; dead++)
+        for (; ended < pools && ends[ended].key <= time; ended++)
+            s->load -= s->graphs[ends[ended].row].most;
+        for (; dead < lone.count && lone.rows[dead].key <= time; dead++)
             die(&state, lone.rows[dead].row, time);
         if (time > 0 && (i = row_that_dies(s, time - 1)) != MV_NO_ROW)
             die(&state, i, time);

@@ -1,6 +1,7 @@
 #include "analyze/floor/floor_costs.h"
 
 #include "analyze/code/culprit.h"
+#include "analyze/lives/alive.h"
 #include "analyze/totals/moment.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -8,23 +9,17 @@
 
 enum { MOST_NAMED = 3 }; /* maximum number of lines named in a sentence */
 
-typedef struct {
-    uint32_t born; /* event + 1; 0: before the first event */
-    uint32_t row;
-} reserved_row;
-
-/* Lists the segments that are reserved after an event, newest segment first. */
-static uint32_t list_reserved(const mv_segment_lives *s, uint32_t event, reserved_row *rows)
+/* Lists the segments that are reserved after an event, newest segment first. The keys are the events
+ * of their births + 1, or 0 before the first event. */
+static uint32_t list_reserved(const mv_lives *lives, uint32_t event, mv_key_row *rows)
 {
+    const mv_segment_lives *s = &lives->segments;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t born = s->birth[i] == MV_BEFORE ? 0 : s->birth[i] + 1;
-        uint32_t end = event == MV_BEFORE ? 0 : event + 1;
-        if (born <= end && (s->death[i] == MV_NEVER || s->death[i] + 1 > end))
-            rows[count++] = (reserved_row){born, i};
-    }
-    mv_sort_rows(NULL, rows, count, MV_FALLING(reserved_row, born), MV_FALLING(reserved_row, row));
+    for (uint32_t i = 0; i < s->count; i++)
+        if (mv_segment_is_held(lives, i, event))
+            rows[count++] = (mv_key_row){s->birth[i] + 1, i}; /* MV_BEFORE: 0 */
+    mv_sort_rows(NULL, rows, count, MV_FALLING(mv_key_row, key), MV_FALLING(mv_key_row, row));
     return count;
 }
 
@@ -52,7 +47,7 @@ mv_code mv_minimum_costs_find(mv_arena *arena, const mv_lives *lives, const mv_m
     const mv_segment_lives *s = &lives->segments;
     mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, lives->events.count}};
     uint64_t left = floor->is_known ? floor->reserved - floor->lower : 0;
-    reserved_row *rows = mv_push_array(arena, reserved_row, s->count);
+    mv_key_row *rows = mv_push_array(arena, mv_key_row, s->count);
     mv_moment peak;
     uint32_t count;
 
@@ -63,12 +58,12 @@ mv_code mv_minimum_costs_find(mv_arena *arena, const mv_lives *lives, const mv_m
         return MV_OK;
     if (mv_moment_find(arena, lives, ask, &peak, err) != MV_OK)
         return err->code;
-    count = list_reserved(s, peak.event, rows);
+    count = list_reserved(lives, peak.event, rows);
     for (uint32_t i = 0; i < count && left > 0; i++) {
         uint64_t bytes = s->size[rows[i].row] < left ? s->size[rows[i].row] : left;
         left -= bytes;
         out->rows[out->count++] = (mv_minimum_cost){
-            bytes, 1, rows[i].born ? lives->events.stack[rows[i].born - 1] : MV_NO_STACK};
+            bytes, 1, rows[i].key ? lives->events.stack[rows[i].key - 1] : MV_NO_STACK};
     }
     out->count = join(out->rows, out->count);
     return MV_OK;

@@ -111,18 +111,13 @@ static void watch_sample(void *user, uint32_t sample)
         memcpy(l->out->by + sample * columns, l->now, columns * sizeof *l->now);
 }
 
-typedef struct {
-    uint64_t most;
-    uint32_t id;
-} ranked;
-
 /* Assigns columns to libraries: one to each of the largest libraries, and one to all other
  * libraries together. */
 static bool choose_columns(mv_arena *arena, mv_arena *scratch, libraries *l)
 {
     mv_ledger_series *out = l->out;
     uint32_t holders = 0, own;
-    ranked *order = mv_push_array(scratch, ranked, l->count);
+    mv_key_row *order = mv_push_array(scratch, mv_key_row, l->count);
 
     for (uint32_t id = 0; id < l->count; id++)
         holders += l->names[id].most > 0;
@@ -134,11 +129,11 @@ static bool choose_columns(mv_arena *arena, mv_arena *scratch, libraries *l)
     if (!order || !out->libraries || !out->by || !l->place_of)
         return false;
     for (uint32_t id = 0; id < l->count; id++)
-        order[id] = (ranked){l->names[id].most, id};
-    mv_sort_rows(scratch, order, l->count, MV_FALLING(ranked, most));
+        order[id] = (mv_key_row){l->names[id].most, id};
+    mv_sort_rows(scratch, order, l->count, MV_FALLING(mv_key_row, key));
     for (uint32_t i = 0; i < l->count; i++) {
-        const mv_ledger_library *from = &l->names[order[i].id];
-        l->place_of[order[i].id] = i < own ? i : own;
+        const mv_ledger_library *from = &l->names[order[i].row];
+        l->place_of[order[i].row] = i < own ? i : own;
         if (i >= own)
             continue;
         out->libraries[i] = *from;

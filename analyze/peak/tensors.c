@@ -14,41 +14,37 @@ typedef struct {
     uint32_t row;
 } placed;
 
-typedef struct {
-    uint64_t addr;
-    uint32_t alloc;
-} living;
-
 /* Returns the blocks that are allocated at the end, sorted by address. */
-static living *find_living(mv_arena *scratch, const mv_lives *lives, uint32_t *count)
+static mv_key_row *find_living(mv_arena *scratch, const mv_lives *lives, uint32_t *count)
 {
     uint32_t last = lives->events.count ? lives->events.count - 1 : MV_BEFORE;
     mv_alive alive;
     mv_err err = {0};
-    living *rows;
+    mv_key_row *rows;
 
     if (mv_alive_allocs(scratch, lives, last, &alive, &err) != MV_OK)
         return NULL;
-    rows = mv_push_array(scratch, living, alive.count);
+    rows = mv_push_array(scratch, mv_key_row, alive.count);
     for (uint32_t i = 0; rows && i < alive.count; i++)
-        rows[i] = (living){lives->allocs.addr[alive.row[i]], alive.row[i]};
+        rows[i] = (mv_key_row){lives->allocs.addr[alive.row[i]], alive.row[i]};
     if (rows)
-        mv_sort_rows(scratch, rows, alive.count, MV_RISING(living, addr));
+        mv_sort_rows(scratch, rows, alive.count, MV_RISING(mv_key_row, key));
     *count = alive.count;
     return rows;
 }
 
 /* Returns the block that contains an address, or MV_NO_ROW. */
-static uint32_t block_at(const mv_lives *lives, const living *rows, uint32_t count, uint64_t addr)
+static uint32_t block_at(const mv_lives *lives, const mv_key_row *rows, uint32_t count,
+                         uint64_t addr)
 {
     mv_bisect b = mv_bisect_over(0, count);
-    const living *last = NULL;
+    const mv_key_row *last = NULL;
 
     while (mv_bisect_next(&b))
-        mv_bisect_narrow(&b, rows[b.middle].addr <= addr);
+        mv_bisect_narrow(&b, rows[b.middle].key <= addr);
     if (b.low > 0)
         last = &rows[b.low - 1];
-    return last && addr - last->addr < lives->allocs.block[last->alloc] ? last->alloc : MV_NO_ROW;
+    return last && addr - last->key < lives->allocs.block[last->row] ? last->row : MV_NO_ROW;
 }
 
 static bool place(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives, placed *rows,
@@ -56,7 +52,7 @@ static bool place(mv_arena *scratch, const mv_trace *trace, const mv_lives *live
 {
     const mv_tensors *t = &trace->tensors;
     uint32_t count = 0;
-    living *alive = find_living(scratch, lives, &count);
+    mv_key_row *alive = find_living(scratch, lives, &count);
 
     if (!alive)
         return false;
