@@ -3,13 +3,6 @@
 #include "base/sort.h"
 #include "parse/model/event_times.h"
 
-/* The end of an annotated range. */
-typedef struct {
-    int64_t time_us;
-    uint32_t row; /* row of the annotation, so that ranges with equal times keep the order of the
-                   * file */
-} range_end;
-
 /* The open ranges, outermost first. */
 typedef struct {
     const mv_annotations *annotations;
@@ -42,15 +35,14 @@ static bool is_past(const mv_annotations *a, uint32_t row, int64_t time_us)
     return a->stage[row] == MV_STAGE_START ? a->time_us[row] <= time_us : a->time_us[row] < time_us;
 }
 
-static uint32_t sort_ends(mv_arena *scratch, const mv_annotations *a, range_end *ends)
+static uint32_t sort_ends(mv_arena *scratch, const mv_annotations *a, mv_annotation_bound *ends)
 {
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < a->count; i++)
         if (a->stage[i] != MV_STAGE_OTHER && a->time_us[i] != MV_NO_TIME)
-            ends[count++] = (range_end){a->time_us[i], i};
-    mv_sort_rows(scratch, ends, count, MV_RISING(range_end, time_us)); /* equal times keep the
-                                                                        * order of the file */
+            ends[count++] = (mv_annotation_bound){a->time_us[i], i};
+    mv_sort_rows(scratch, ends, count, MV_RISING(mv_annotation_bound, time_us));
     return count;
 }
 
@@ -69,13 +61,13 @@ mv_string_id *mv_within_find(mv_arena *arena, const mv_trace *trace, uint32_t de
     mv_events events = mv_trace_events(trace, device);
     mv_string_id *names = mv_push_array(arena, mv_string_id, count);
     mv_arena scratch;
-    range_end *ends;
+    mv_annotation_bound *ends;
     open_ranges n = {.annotations = a};
     uint32_t at = 0, end_count;
 
     mv_arena_init(&scratch, arena->budget);
     n.open = mv_push_array(&scratch, mv_string_id, a->count);
-    ends = mv_push_array(&scratch, range_end, a->count);
+    ends = mv_push_array(&scratch, mv_annotation_bound, a->count);
     if (!names || !n.open || !ends) {
         mv_arena_release(&scratch);
         return NULL;

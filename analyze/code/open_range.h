@@ -5,6 +5,13 @@
 
 #include "parse/model/trace.h"
 
+/* The start or the end of an annotated range, for sorting by time. Those with equal times keep the
+ * order of the file. */
+typedef struct {
+    int64_t time_us;
+    uint32_t row; /* row of the annotations */
+} mv_annotation_bound;
+
 /* Finds the names of the ranges for `count` events of a device, which must be in ascending order.
  * The name is MV_NO_STRING for MV_BEFORE and for events outside all ranges. A range contains the
  * events from its start to its end, both included. Returns [count] names; NULL when out of memory.

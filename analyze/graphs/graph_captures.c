@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "analyze/code/open_range.h"
 #include "base/grow.h"
 #include "base/map.h"
 #include "base/sort.h"
@@ -21,13 +22,6 @@ typedef struct {
     uint32_t first, end;    /* events [first, end) of the range */
     uint32_t outer, inners; /* enclosing range, or MV_NO_ROW; number of ranges inside this range */
 } graph_range;
-
-/* The end of an annotated range. */
-typedef struct {
-    int64_t time_us;
-    uint32_t row; /* row of the annotation, so that ranges with equal times keep the order of the
-                   * file */
-} range_end;
 
 typedef struct {
     mv_graph_search *s;
@@ -103,7 +97,8 @@ static bool find_ranges(builder *b)
     const mv_trace *trace = b->s->trace;
     const mv_annotations *a = &trace->annotations;
     const mv_lives *lives = b->s->lives;
-    range_end *ends = mv_push_array(b->s->scratch, range_end, (uint64_t)a->count + 1);
+    mv_annotation_bound *ends =
+        mv_push_array(b->s->scratch, mv_annotation_bound, (uint64_t)a->count + 1);
     uint32_t count = 0;
 
     if (!ends)
@@ -113,8 +108,8 @@ static bool find_ranges(builder *b)
     for (uint32_t i = 0; i < a->count; i++)
         if (a->time_us[i] != MV_NO_TIME && names_capture(mv_string_text(trace, a->name[i])) &&
             (a->device[i] < 0 || a->device[i] == (int32_t)lives->device))
-            ends[count++] = (range_end){a->time_us[i], i};
-    mv_sort_rows(b->s->scratch, ends, count, MV_RISING(range_end, time_us));
+            ends[count++] = (mv_annotation_bound){a->time_us[i], i};
+    mv_sort_rows(b->s->scratch, ends, count, MV_RISING(mv_annotation_bound, time_us));
     for (uint32_t i = 0; i < count; i++) {
         mv_string_id name = a->name[ends[i].row];
         if (a->stage[ends[i].row] == MV_STAGE_END)

@@ -1,13 +1,8 @@
 #include "analyze/steps/step_ranges.h"
 
+#include "analyze/code/open_range.h"
 #include "base/search.h"
 #include "base/sort.h"
-
-/* The start or the end of a range. */
-typedef struct {
-    int64_t time_us;
-    uint32_t row; /* row of the annotations, used to keep bounds with equal times in file order */
-} bound;
 
 static bool is_bound(const mv_trace *trace, uint32_t row)
 {
@@ -21,7 +16,8 @@ static bool is_bound(const mv_trace *trace, uint32_t row)
 
 /* Pairs starts with ends. Ends without a start, which may occur because the trace begins within a
  * range, are ignored. */
-static void pair(const mv_annotations *a, const bound *bounds, uint32_t count, mv_step_ranges *out)
+static void pair(const mv_annotations *a, const mv_annotation_bound *bounds, uint32_t count,
+                 mv_step_ranges *out)
 {
     uint32_t depth = 0;
 
@@ -43,18 +39,18 @@ mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_rang
     const mv_annotations *a = &trace->annotations;
     uint32_t count = 0;
     mv_arena scratch;
-    bound *bounds;
+    mv_annotation_bound *bounds;
 
     *out = (mv_step_ranges){0};
     mv_arena_init(&scratch, arena->budget);
-    bounds = mv_push_array(&scratch, bound, a->count);
+    bounds = mv_push_array(&scratch, mv_annotation_bound, a->count);
     for (uint32_t i = 0; bounds && i < a->count; i++)
         if (is_bound(trace, i))
-            bounds[count++] = (bound){a->time_us[i], i};
+            bounds[count++] = (mv_annotation_bound){a->time_us[i], i};
     out->start_us = mv_push_array(arena, int64_t, count);
     out->end_us = mv_push_array(arena, int64_t, count);
     if (bounds && out->start_us && out->end_us) {
-        mv_sort_rows(&scratch, bounds, count, MV_RISING(bound, time_us), MV_RISING(bound, row));
+        mv_sort_rows(&scratch, bounds, count, MV_RISING(mv_annotation_bound, time_us));
         pair(a, bounds, count, out);
     }
     mv_arena_release(&scratch);
