@@ -82,6 +82,16 @@ static const char *package_of(const char *path, size_t *length)
     return NULL;
 }
 
+const char *mv_calling_library(const mv_trace *trace, mv_stack_id stack)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+
+    if (count == 0 || !mv_frame_is_call(trace, frames[0]))
+        return NULL;
+    return mv_string_text(trace, trace->frames.file[frames[0].row]);
+}
+
 const char *mv_library_name(const char *path, char text[MV_LIBRARY_NAME])
 {
     int row = library_row(path);

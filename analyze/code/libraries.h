@@ -12,6 +12,10 @@
 
 #define MV_LIBRARY_NAME 64 /* longer names are cut */
 
+/* Returns the path of the library that called CUDA, in a trace of CUDA calls (analyze/levels);
+ * otherwise NULL. */
+const char *mv_calling_library(const mv_trace *trace, mv_stack_id stack);
+
 /* Writes the library's name to `text`, or "unknown" if the path is "". Returns `text`. */
 const char *mv_library_name(const char *path, char text[MV_LIBRARY_NAME]);
 

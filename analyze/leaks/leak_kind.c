@@ -79,18 +79,6 @@ bool mv_stack_is_backward(const mv_trace *trace, mv_stack_id stack)
     return false;
 }
 
-/* Returns the library that called CUDA, in a trace of CUDA calls (analyze/levels); otherwise
- * NULL. */
-static const char *calling_library(const mv_trace *trace, mv_stack_id stack)
-{
-    uint32_t count;
-    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
-
-    if (count == 0 || !mv_frame_is_call(trace, frames[0]))
-        return NULL;
-    return mv_string_text(trace, trace->frames.file[frames[0].row]);
-}
-
 /* ---- signs in a stack -------------------------------------------------------------------- */
 
 static bool is_loss_function(place at)
@@ -145,7 +133,7 @@ mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_sta
 
     if (trace->origin.is_heap)
         return MV_LEAK_HEAP;
-    if (calling_library(trace, stack))
+    if (mv_calling_library(trace, stack))
         return MV_LEAK_CUDA_CALLS;
     if (signs->has_bulks)
         return MV_LEAK_CYCLE;
@@ -281,7 +269,7 @@ static const struct {
 
 static const char *advice_for(const mv_trace *trace, const mv_leak *leak)
 {
-    const char *library = calling_library(trace, leak->stack);
+    const char *library = mv_calling_library(trace, leak->stack);
     char name[MV_LIBRARY_NAME];
 
     if (leak->kind == MV_LEAK_UNKNOWN || mv_trace_allocator(trace))
@@ -299,7 +287,7 @@ static const char *advice_for(const mv_trace *trace, const mv_leak *leak)
 
 const char *mv_leak_library(mv_arena *arena, const mv_trace *trace, const mv_leak *leak)
 {
-    const char *path = calling_library(trace, leak->stack);
+    const char *path = mv_calling_library(trace, leak->stack);
     char name[MV_LIBRARY_NAME];
 
     return path ? mv_arena_printf(arena, "%s", mv_library_name(path, name)) : NULL;
@@ -307,7 +295,7 @@ const char *mv_leak_library(mv_arena *arena, const mv_trace *trace, const mv_lea
 
 const char *mv_leak_evidence(mv_arena *arena, const mv_trace *trace, const mv_leak *leak)
 {
-    const char *library = calling_library(trace, leak->stack);
+    const char *library = mv_calling_library(trace, leak->stack);
     char name[MV_LIBRARY_NAME], size[MV_SIZE_TEXT], threads[MV_LIBRARY_NAME + 96] = "";
 
     if (leak->kind != MV_LEAK_CUDA_CALLS || !library)

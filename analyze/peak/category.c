@@ -113,13 +113,11 @@ static bool apply_libraries(mv_arena *arena, category_search *s, uint16_t *by_ru
     if (call_frames(trace) == 0)
         return true;
     for (uint32_t i = 0; i < trace->stacks.count; i++) {
-        uint32_t count;
-        const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){i}, &count);
+        const char *path = mv_calling_library(trace, (mv_stack_id){i}), *name;
         char text[MV_LIBRARY_NAME];
-        const char *name;
-        if (count == 0 || !mv_frame_is_call(trace, frames[0]))
+        if (!path)
             continue;
-        mv_library_name(mv_string_text(trace, trace->frames.file[frames[0].row]), text);
+        mv_library_name(path, text);
         name = mv_arena_text(arena, text, strlen(text));
         if (!name)
             return false;

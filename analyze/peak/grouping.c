@@ -52,17 +52,10 @@ static const char *string_or_none(const mv_trace *trace, mv_string_id id)
     return id.row == MV_NO_ROW || !*text ? NULL : text;
 }
 
-static mv_tag_id tag_of(const group_search *g, uint32_t alloc)
-{
-    uint32_t birth = g->lives->allocs.birth[alloc];
-
-    return birth == MV_BEFORE ? MV_PLAIN_TAG : g->lives->events.tag[birth];
-}
-
 static const char *context_of(const group_search *g, uint32_t alloc)
 {
     const char *text =
-        string_or_none(g->trace, g->trace->tags.compile_context[tag_of(g, alloc).row]);
+        string_or_none(g->trace, g->trace->tags.compile_context[mv_alloc_tag(g->lives, alloc).row]);
 
     return text && strcmp(text, "N/A") != 0 ? text : NULL;
 }
@@ -176,14 +169,10 @@ static const char *forward_line(group_search *g, mv_stack_id forward)
  * CUDA. */
 static const char *library_of(const group_search *g, mv_stack_id stack)
 {
-    uint32_t count;
-    const mv_frame_id *frames = mv_stack_frames(g->trace, stack, &count);
+    const char *path = mv_calling_library(g->trace, stack);
     char name[MV_LIBRARY_NAME];
 
-    if (count == 0 || !mv_frame_is_call(g->trace, frames[0]))
-        return "";
-    mv_library_name(mv_string_text(g->trace, g->trace->frames.file[frames[0].row]), name);
-    return kept(g, name);
+    return path ? kept(g, mv_library_name(path, name)) : "";
 }
 
 static const char *name_of_stack(const group_search *g, mv_stack_id stack)
@@ -196,7 +185,7 @@ static const char *name_of_stack(const group_search *g, mv_stack_id stack)
 /* Returns the name that an allocation's stack has as a group, which is made once per stack. */
 static const char *text_of_stack(group_search *g, uint32_t alloc)
 {
-    mv_stack_id forward = g->trace->tags.forward[tag_of(g, alloc).row];
+    mv_stack_id forward = g->trace->tags.forward[mv_alloc_tag(g->lives, alloc).row];
     mv_stack_id stack = g->lives->allocs.stack[alloc];
     const char **text;
 
@@ -342,7 +331,8 @@ static bool name_all(group_search *g, named_alloc *rows)
     for (uint32_t i = 0; i < g->lives->allocs.count; i++) {
         rows[i] = (named_alloc){.alloc = i};
         if (g->out->by == MV_BY_METADATA)
-            rows[i].text = string_or_none(g->trace, tags->user_metadata[tag_of(g, i).row]);
+            rows[i].text =
+                string_or_none(g->trace, tags->user_metadata[mv_alloc_tag(g->lives, i).row]);
         else if (g->out->by == MV_BY_COMPILE)
             rows[i].text = context_of(g, i);
         else if (g->out->by != MV_BY_ANNOTATION && g->out->by != MV_BY_LAYER &&
