@@ -365,3 +365,14 @@ mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives
     mv_peak_search_end(s);
     return code;
 }
+
+uint32_t *mv_peak_sites_of_parts(mv_arena *arena, const mv_attribution *found)
+{
+    uint32_t *site = mv_push_array(arena, uint32_t, found->curve.parts);
+
+    for (uint32_t i = 0; site && i < found->curve.parts; i++)
+        site[i] = found->count;
+    for (uint32_t i = 0; site && i < found->count; i++)
+        site[found->sites[i].part] = i;
+    return site;
+}

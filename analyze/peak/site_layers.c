@@ -8,27 +8,16 @@ typedef struct {
     uint64_t bytes;
 } layer_block;
 
-static uint32_t *sites_of_parts(mv_arena *scratch, const mv_attribution *found)
-{
-    uint32_t *site = mv_push_array(scratch, uint32_t, found->curve.parts);
-
-    for (uint32_t i = 0; site && i < found->curve.parts; i++)
-        site[i] = MV_NO_ROW;
-    for (uint32_t i = 0; site && i < found->count; i++)
-        site[found->sites[i].part] = i;
-    return site;
-}
-
 static bool list_blocks(mv_arena *scratch, const mv_lives *lives, const mv_layers *layers,
                         const mv_attribution *found, layer_block **out, uint32_t *count)
 {
-    uint32_t *site = sites_of_parts(scratch, found);
+    uint32_t *site = mv_peak_sites_of_parts(scratch, found);
 
     *out = mv_push_array(scratch, layer_block, found->alive.count);
     *count = 0;
     for (uint32_t i = 0; site && *out && i < found->alive.count; i++) {
         uint32_t row = found->alive.row[i], of = site[found->part_of[row]];
-        if (layers->loop[row] && of != MV_NO_ROW)
+        if (layers->loop[row] && of < found->count)
             (*out)[(*count)++] = (layer_block){of, layers->loop[row] - 1, layers->index[row],
                                                lives->allocs.block[row]};
     }

@@ -3,23 +3,11 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
-/* Returns the site of each part of the curve, or the number of sites for a part without a site. */
-static uint32_t *sites_of_parts(mv_arena *scratch, const mv_attribution *found)
-{
-    uint32_t *site = mv_push_array(scratch, uint32_t, found->curve.parts);
-
-    for (uint32_t i = 0; site && i < found->curve.parts; i++)
-        site[i] = found->count;
-    for (uint32_t i = 0; site && i < found->count; i++)
-        site[found->sites[i].part] = i;
-    return site;
-}
-
 static bool find_all(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
                      const mv_attribution *found, mv_site_tensors *out)
 {
     const mv_tensor_blocks *t = &found->categories.tensors;
-    uint32_t *site = sites_of_parts(scratch, found);
+    uint32_t *site = mv_peak_sites_of_parts(scratch, found);
 
     out->rows = mv_push_array(arena, mv_site_tensor, t->count);
     out->first = mv_push_array(arena, uint32_t, (uint64_t)found->count + 2);
