@@ -231,9 +231,10 @@ static bool find_work(search *s)
            mv_step_work_find(s->scratch, s->lives, s->sites, s->outer, s->steps, &s->work);
 }
 
-static bool look_for_growth(search *s, const site_row *rows, mv_growing_blocks *out)
+/* Looks for sites that grow or, if `in_doubt`, for sites that may grow. */
+static bool look_for_growth(search *s, const site_row *rows, bool in_doubt, mv_growing_blocks *out)
 {
-    s->least_rises = LEAST_RISES;
+    s->least_rises = in_doubt ? DOUBTFUL_RISES : LEAST_RISES;
     for (uint32_t site = 0, seen = 0; site < s->sites->count && seen < MOST_SITES; site++) {
         mv_growing_block block = {.site = site};
 
@@ -243,23 +244,10 @@ static bool look_for_growth(search *s, const site_row *rows, mv_growing_blocks *
         if (!find_work(s))
             return false;
         measure(s, site);
-        if (evaluate(s, &block))
+        if (in_doubt)
+            out->is_doubtful = out->is_doubtful || may_grow(s, site);
+        else if (evaluate(s, &block))
             out->blocks[out->count++] = block;
-    }
-    return true;
-}
-
-static bool look_for_doubt(search *s, const site_row *rows, mv_growing_blocks *out)
-{
-    s->least_rises = DOUBTFUL_RISES;
-    for (uint32_t site = 0, seen = 0; site < s->sites->count && seen < MOST_SITES; site++) {
-        if (!is_candidate(s, &rows[site], site))
-            continue;
-        seen++;
-        if (!find_work(s))
-            return false;
-        measure(s, site);
-        out->is_doubtful = out->is_doubtful || may_grow(s, site);
     }
     return true;
 }
@@ -280,7 +268,8 @@ bool mv_growing_blocks_find(const mv_leak_state *w, mv_growing_blocks *out)
         return true;
     rows = find_rows(&s);
     if (!rows || !look_for_backward(&s, w) || !make_room(&s, out) ||
-        !look_for_growth(&s, rows, out))
+        !look_for_growth(&s, rows, false, out))
         return false;
-    return out->count > 0 || s.steps->count > DOUBTFUL_STEPS || look_for_doubt(&s, rows, out);
+    return out->count > 0 || s.steps->count > DOUBTFUL_STEPS ||
+           look_for_growth(&s, rows, true, out);
 }

@@ -29,8 +29,6 @@
 
 static const char *const verdict_names[] = {"unknown", "clean", "leak"};
 
-static const char *const kind_names[MV_LEAK_KIND_COUNT] = {MV_LEAK_KIND_LIST(MV_SECOND)};
-
 static void add_retained(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -787,10 +785,7 @@ const char *mv_leak_verdict_name(mv_leak_verdict verdict)
     return verdict_names[verdict <= MV_VERDICT_LEAK ? verdict : MV_VERDICT_UNKNOWN];
 }
 
-const char *mv_leak_kind_name(mv_leak_kind kind)
-{
-    return kind_names[kind < MV_LEAK_KIND_COUNT ? kind : MV_LEAK_UNKNOWN];
-}
+MV_NAMES(mv_leak_kind_name, mv_leak_kind, MV_LEAK_KIND_LIST, MV_SECOND, "unknown")
 
 const char *mv_leak_label(const mv_trace *trace, const uint8_t *kinds, const mv_leak *leak,
                           char *out, size_t size)

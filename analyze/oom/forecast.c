@@ -129,10 +129,7 @@ static void add_known(prediction *t, uint32_t *slots, sizes s)
     s.times = 1;
     t->known[t->known_count++] = s;
     slots[slot] = t->known_count;
-    for (uint32_t i = 0; i < count; i++)
-        t->any_varied =
-            t->any_varied ||
-            (s.bytes[i] && fabs((double)s.bytes[i] / (double)s.bytes[t->base] - 1) > SAME);
+    t->any_varied = t->any_varied || has_varied(t, &s);
 }
 
 /* Lists the sizes of the current step, then the sizes of blocks that are held throughout, because

@@ -16,8 +16,6 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-static const char *const verdict_names[MV_OOM_VERDICT_COUNT] = {MV_OOM_VERDICT_LIST(MV_SECOND)};
-
 /* The total memory that cudaMemGetInfo reports for common GPUs of 4 to 288 GB, in MiB, rounded
  * up. */
 static const uint32_t common_totals[] = {
@@ -50,10 +48,7 @@ typedef struct {
     mv_ooms *out;
 } oom_state;
 
-const char *mv_oom_verdict_name(mv_oom_verdict verdict)
-{
-    return verdict_names[verdict];
-}
+MV_NAMES(mv_oom_verdict_name, mv_oom_verdict, MV_OOM_VERDICT_LIST, MV_SECOND, "unknown")
 
 const char *mv_oom_refuser_name(mv_oom_refuser refuser)
 {

@@ -155,15 +155,10 @@ static void read_samples(listing *l)
 
 /* ---- retries ----------------------------------------------------------------------------- */
 
-static bool is_release(uint8_t action)
-{
-    return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
-}
-
 bool mv_oom_ends_with_releases(const mv_events *ev)
 {
     for (uint32_t i = ev->count; i-- > 0;)
-        if (is_release(ev->action[i]))
+        if (mv_is_release_action(ev->action[i]))
             return true;
         else if (ev->action[i] != MV_ACTION_FREE_COMPLETED)
             return false;
@@ -181,7 +176,7 @@ static bool adds_after_release(const listing *l)
 
     while ((at = frees < unmaps ? frees : unmaps) < end) {
         while (at < end &&
-               (is_release(ev->action[at]) || ev->action[at] == MV_ACTION_FREE_COMPLETED))
+               (mv_is_release_action(ev->action[at]) || ev->action[at] == MV_ACTION_FREE_COMPLETED))
             at++;
         if (at < end &&
             (ev->action[at] == MV_ACTION_SEGMENT_ALLOC || ev->action[at] == MV_ACTION_SEGMENT_MAP))
@@ -204,7 +199,7 @@ static void count_retries(listing *l, const mv_replay_script *script)
         uint8_t action = ev->action[i];
         while (empty < script->empty_count && script->empty_end[empty] <= i)
             empty++;
-        if (is_release(action)) {
+        if (mv_is_release_action(action)) {
             bool is_requested = empty < script->empty_count && script->empty_first[empty] <= i;
             released = is_requested ? 0 : released + ev->size[i];
         } else if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {

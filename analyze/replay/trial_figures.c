@@ -1,16 +1,9 @@
 /* Figures and phrases about a trial, as reports show them. */
 #include "analyze/replay/setting_trials.h"
 
-const char *mv_trust_name(mv_trust trust)
-{
-    static const char *const names[] = {
-#define MV_TRUST_NAME(name, text) text,
-        MV_TRUST_LIST(MV_TRUST_NAME)
-#undef MV_TRUST_NAME
-    };
+#include "base/names.h"
 
-    return names[trust];
-}
+MV_NAMES(mv_trust_name, mv_trust, MV_TRUST_LIST, MV_SECOND, "")
 
 const char *mv_limit_source_name(mv_limit_source source)
 {
