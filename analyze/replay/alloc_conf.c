@@ -384,10 +384,9 @@ const char *mv_alloc_conf_text(const mv_trace *trace)
 static mv_alloc_conf believable(const mv_alloc_conf *conf)
 {
     mv_alloc_conf as_text, sound = mv_alloc_conf_default();
-    char text[1024], why[128];
+    char text[1024];
 
-    if (mv_alloc_conf_parse(mv_alloc_conf_print(conf, text, sizeof text), &as_text, why,
-                            sizeof why))
+    if (mv_alloc_conf_parse(mv_alloc_conf_print(conf, text, sizeof text), &as_text, NULL, 0))
         return *conf;
     sound.rules.pad = conf->rules.pad;
     sound.rules.expandable = conf->rules.expandable;
@@ -400,12 +399,7 @@ mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace)
     uint32_t row = mv_setting_find(trace, NULL, "garbage_collection_threshold");
     mv_block_rules rules = mv_block_rules_of(trace);
     mv_alloc_conf conf;
-    char why[128];
-    conf_text t = {.at = mv_alloc_conf_text(trace),
-                   .is_recorded = true,
-                   .conf = &conf,
-                   .why = why,
-                   .why_size = sizeof why};
+    conf_text t = {.at = mv_alloc_conf_text(trace), .is_recorded = true, .conf = &conf};
 
     if (!parse(&t))
         conf = mv_alloc_conf_default();

@@ -29,7 +29,8 @@ mv_alloc_conf mv_alloc_conf_default(void);
 
 /* Parses a string of settings. If no PyTorch from 1.13 to 2.14 accepts the string, or if it selects
  * another allocator (backend:cudaMallocAsync), returns false, and `why` receives a sentence that
- * names the key. The string may begin with the name of the variable: PYTORCH_ALLOC_CONF=... */
+ * names the key (NULL with size 0: none is written). The string may begin with the name of the
+ * variable: PYTORCH_ALLOC_CONF=... */
 bool mv_alloc_conf_parse(const char *text, mv_alloc_conf *out, char *why, uint32_t why_size);
 
 /* Returns the settings under which a trace was recorded. They are taken from allocator_settings,

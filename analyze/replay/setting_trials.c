@@ -31,8 +31,7 @@ static const char *recorded_text(mv_trials *t)
     mv_alloc_conf conf;
     char buffer[512];
 
-    if (mv_alloc_conf_parse(text, &conf, buffer, sizeof buffer) &&
-        mv_alloc_conf_same(&conf, &t->recorded))
+    if (mv_alloc_conf_parse(text, &conf, NULL, 0) && mv_alloc_conf_same(&conf, &t->recorded))
         return text;
     mv_alloc_conf_print(&t->recorded, buffer, sizeof buffer);
     return mv_arena_printf(t->arena, "%s", buffer);
@@ -437,10 +436,9 @@ const mv_setting_choice mv_setting_choices[MV_SETTING_CHOICES] = {
 static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
 {
     mv_alloc_conf other;
-    char why[128];
 
     for (uint32_t i = 0; i < list->count; i++)
-        if (mv_alloc_conf_parse(list->rows[i].conf, &other, why, sizeof why) &&
+        if (mv_alloc_conf_parse(list->rows[i].conf, &other, NULL, 0) &&
             mv_alloc_conf_same(conf, &other))
             return true;
     return false;
@@ -451,12 +449,11 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
                    mv_err *err)
 {
     mv_alloc_conf parsed;
-    char why[128];
 
     if (!conf)
         return no_memory(err);
-    if (mv_alloc_conf_parse(conf, &parsed, why, sizeof why) &&
-        !mv_alloc_conf_same(&parsed, &t->recorded) && !is_listed(list, &parsed))
+    if (mv_alloc_conf_parse(conf, &parsed, NULL, 0) && !mv_alloc_conf_same(&parsed, &t->recorded) &&
+        !is_listed(list, &parsed))
         list->rows[list->count++] = (mv_trial){.conf = conf, .change = change};
     return MV_OK;
 }
@@ -594,7 +591,6 @@ static mv_code list_ahead(mv_trials *t, const mv_trials_opts *opts, mv_trial_lis
 {
     uint32_t kept = 0;
     mv_alloc_conf conf;
-    char why[128];
 
     if (opts->conf_count) {
         out->rows = mv_push_array(t->arena, mv_trial, opts->conf_count);
@@ -606,7 +602,7 @@ static mv_code list_ahead(mv_trials *t, const mv_trials_opts *opts, mv_trial_lis
         return err->code;
     }
     for (uint32_t i = 0; i < out->count; i++) {
-        if (!mv_alloc_conf_parse(out->rows[i].conf, &conf, why, sizeof why))
+        if (!mv_alloc_conf_parse(out->rows[i].conf, &conf, NULL, 0))
             continue;
         conf.rules.max_split = t->recorded.rules.max_split;
         if (!mv_alloc_conf_same(&conf, &t->recorded))
@@ -722,9 +718,8 @@ int mv_trial_order(const mv_trial *a, const mv_trial *b)
 static uint64_t error_of(const mv_trials *trials, const char *conf)
 {
     mv_alloc_conf parsed;
-    char why[128];
 
-    return mv_alloc_conf_parse(conf, &parsed, why, sizeof why) &&
+    return mv_alloc_conf_parse(conf, &parsed, NULL, 0) &&
                    parsed.rules.expandable != trials->recorded.rules.expandable
                ? trials->start_error
                : 0;
