@@ -19,19 +19,10 @@ static void put_gap(sweep *s, uint64_t low, uint64_t high)
 /* Frees a block's bytes, and joins them with the gaps on both sides. */
 static void leave(sweep *s, uint32_t row)
 {
-    uint64_t low = s->offset[row], high = low + s->p->blocks[row].size;
-    uint32_t gap = mv_gaps_before(&s->gaps, low);
+    uint64_t low = s->offset[row], size = s->p->blocks[row].size;
 
-    if (gap != MV_NO_GAP && s->gaps.gaps[gap].addr + s->gaps.gaps[gap].size == low) {
-        low = s->gaps.gaps[gap].addr;
-        mv_gaps_drop(&s->gaps, gap);
-    }
-    gap = mv_gaps_at(&s->gaps, high);
-    if (gap != MV_NO_GAP && s->gaps.gaps[gap].addr == high) {
-        high += s->gaps.gaps[gap].size;
-        mv_gaps_drop(&s->gaps, gap);
-    }
-    put_gap(s, low, high);
+    mv_gaps_join(&s->gaps, &low, &size, 0);
+    put_gap(s, low, low + size);
 }
 
 static void enter(sweep *s, uint32_t row)

@@ -140,3 +140,21 @@ uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr)
 {
     return neighbor(gaps, addr, false);
 }
+
+void mv_gaps_join(mv_gaps *gaps, uint64_t *addr, uint64_t *size, uint32_t owner)
+{
+    uint32_t row = mv_gaps_before(gaps, *addr);
+    mv_gap gap = row == MV_NO_GAP ? (mv_gap){0} : gaps->gaps[row];
+
+    if (row != MV_NO_GAP && gap.owner == owner && gap.addr + gap.size == *addr) {
+        *addr = gap.addr;
+        *size += gap.size;
+        mv_gaps_drop(gaps, row);
+    }
+    row = mv_gaps_at(gaps, *addr);
+    gap = row == MV_NO_GAP ? (mv_gap){0} : gaps->gaps[row];
+    if (row != MV_NO_GAP && gap.owner == owner && gap.addr == *addr + *size) {
+        *size += gap.size;
+        mv_gaps_drop(gaps, row);
+    }
+}

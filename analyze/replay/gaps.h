@@ -43,6 +43,9 @@ void mv_gaps_init(mv_gaps *gaps, mv_arena *arena);
 bool mv_gaps_add(mv_gaps *gaps, uint64_t addr, uint64_t size, uint32_t owner);
 void mv_gaps_drop(mv_gaps *gaps, uint32_t gap);
 
+/* Drops the gaps of an owner that touch a range, and extends the range by them. */
+void mv_gaps_join(mv_gaps *gaps, uint64_t *addr, uint64_t *size, uint32_t owner);
+
 /* Return MV_NO_GAP if there is no such gap. */
 uint32_t mv_gaps_lowest(const mv_gaps *gaps, uint64_t size);
 uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size);

@@ -49,18 +49,7 @@ static void add_gap(mv_replay_driver *d, mv_gaps *gaps, uint64_t addr, uint64_t 
 /* Adds a free range, and joins it with the ranges that it touches. */
 static void give_space(mv_replay_driver *d, uint64_t addr, uint64_t size)
 {
-    uint32_t gap = mv_gaps_before(&d->space, addr);
-
-    if (gap != MV_NO_GAP && d->space.gaps[gap].addr + d->space.gaps[gap].size == addr) {
-        addr = d->space.gaps[gap].addr;
-        size += d->space.gaps[gap].size;
-        mv_gaps_drop(&d->space, gap);
-    }
-    gap = mv_gaps_at(&d->space, addr);
-    if (gap != MV_NO_GAP && d->space.gaps[gap].addr == addr + size) {
-        size += d->space.gaps[gap].size;
-        mv_gaps_drop(&d->space, gap);
-    }
+    mv_gaps_join(&d->space, &addr, &size, 0);
     add_gap(d, &d->space, addr, size, 0);
 }
 
@@ -172,24 +161,10 @@ mv_driver_place mv_replay_driver_adopt(mv_replay_driver *d, uint64_t addr, uint6
 
 void mv_replay_driver_free(mv_replay_driver *d, uint64_t addr, uint64_t size, uint32_t home)
 {
-    uint32_t gap;
-
     if (home == MV_NO_GAP)
         return;
     d->chunks[home].live -= size;
-    gap = mv_gaps_before(&d->holes, addr);
-    if (gap != MV_NO_GAP && d->holes.gaps[gap].owner == home &&
-        d->holes.gaps[gap].addr + d->holes.gaps[gap].size == addr) {
-        addr = d->holes.gaps[gap].addr;
-        size += d->holes.gaps[gap].size;
-        mv_gaps_drop(&d->holes, gap);
-    }
-    gap = mv_gaps_at(&d->holes, addr);
-    if (gap != MV_NO_GAP && d->holes.gaps[gap].owner == home &&
-        d->holes.gaps[gap].addr == addr + size) {
-        size += d->holes.gaps[gap].size;
-        mv_gaps_drop(&d->holes, gap);
-    }
+    mv_gaps_join(&d->holes, &addr, &size, home);
     if (d->chunks[home].live == 0)
         give_space(d, d->chunks[home].addr, d->chunks[home].size);
     else
