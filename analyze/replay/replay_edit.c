@@ -197,6 +197,11 @@ static void complete_early(edit_state *e, bool all)
     }
 }
 
+static void free_early(edit_state *e)
+{
+    complete_early(e, false);
+}
+
 static void join_streams(edit_state *e)
 {
     complete_early(e, true);
@@ -593,41 +598,16 @@ static void recompute(edit_state *e)
 
 /* ---- all edits --------------------------------------------------------------------------- */
 
-static void apply(edit_state *e)
-{
-    switch (e->edit->kind) {
-    case MV_EDIT_SCALE:
-        scale(e);
-        break;
-    case MV_EDIT_APART:
-        set_apart(e);
-        break;
-    case MV_EDIT_PREALLOC:
-        prealloc(e);
-        break;
-    case MV_EDIT_RESERVE:
-        reserve(e);
-        break;
-    case MV_EDIT_ONE_STREAM:
-        join_streams(e);
-        break;
-    case MV_EDIT_EMPTY:
-        empty_cache(e);
-        break;
-    case MV_EDIT_FREE_EARLY:
-        complete_early(e, false);
-        break;
-    case MV_EDIT_OFFLOAD:
-        offload(e);
-        break;
-    case MV_EDIT_RESIZE:
-        resize(e);
-        break;
-    case MV_EDIT_RECOMPUTE:
-        recompute(e);
-        break;
-    }
-}
+static void (*const apply[])(edit_state *e) = {[MV_EDIT_SCALE] = scale,
+                                               [MV_EDIT_APART] = set_apart,
+                                               [MV_EDIT_PREALLOC] = prealloc,
+                                               [MV_EDIT_RESERVE] = reserve,
+                                               [MV_EDIT_ONE_STREAM] = join_streams,
+                                               [MV_EDIT_EMPTY] = empty_cache,
+                                               [MV_EDIT_FREE_EARLY] = free_early,
+                                               [MV_EDIT_OFFLOAD] = offload,
+                                               [MV_EDIT_RESIZE] = resize,
+                                               [MV_EDIT_RECOMPUTE] = recompute};
 
 mv_code mv_edit_apply(mv_arena *arena, const mv_replay_script *from, const mv_edit *edits,
                       uint32_t count, mv_replay_script *out, mv_err *err)
@@ -638,7 +618,7 @@ mv_code mv_edit_apply(mv_arena *arena, const mv_replay_script *from, const mv_ed
             .arena = arena, .edit = &edits[i], .known = from->lives->allocs.count, .out = out};
         e.out_of_memory = !out->is_listed && !mv_replay_script_list(arena, out);
         if (!e.out_of_memory)
-            apply(&e);
+            apply[edits[i].kind](&e);
         if (e.out_of_memory)
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
         if (out->ops != from->ops)

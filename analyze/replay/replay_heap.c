@@ -25,7 +25,6 @@ bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_c
         heap->pools[i] = (mv_replay_pool){
             .latest = MV_NO_ROW,
             .is_small = i % 2 == 0,
-            .is_private = i >= 2,
             .may_release = i < 2,
         };
     return true;
@@ -69,20 +68,6 @@ static inline uint32_t new_row(mv_replay_heap *heap)
         return MV_NO_ROW;
     }
     return heap->count++;
-}
-
-uint32_t mv_replay_block_new(mv_replay_heap *heap)
-{
-    uint32_t row = new_row(heap);
-
-    if (row == MV_NO_ROW)
-        return MV_NO_ROW;
-    heap->blocks[row] = (mv_replay_block){.prev = MV_NO_ROW,
-                                          .next = MV_NO_ROW,
-                                          .left = MV_NO_ROW,
-                                          .right = MV_NO_ROW,
-                                          .up = MV_NO_ROW};
-    return row;
 }
 
 void mv_replay_block_drop(mv_replay_heap *heap, uint32_t block)
@@ -197,15 +182,20 @@ uint32_t mv_replay_segment_new(mv_replay_heap *heap, uint32_t pool, uint64_t str
                                uint64_t size, uint32_t home)
 {
     uint32_t order = mv_replay_order_make(heap, pool, stream);
-    uint32_t row = order == MV_NO_ROW ? MV_NO_ROW : mv_replay_block_new(heap);
+    uint32_t row = order == MV_NO_ROW ? MV_NO_ROW : new_row(heap);
 
     if (row == MV_NO_ROW)
         return MV_NO_ROW;
-    heap->blocks[row].addr = addr;
-    heap->blocks[row].size = size;
-    heap->blocks[row].order = order;
-    heap->blocks[row].home = home;
-    heap->blocks[row].state = MV_REPLAY_FREE;
+    heap->blocks[row] = (mv_replay_block){.addr = addr,
+                                          .size = size,
+                                          .order = order,
+                                          .home = home,
+                                          .state = MV_REPLAY_FREE,
+                                          .prev = MV_NO_ROW,
+                                          .next = MV_NO_ROW,
+                                          .left = MV_NO_ROW,
+                                          .right = MV_NO_ROW,
+                                          .up = MV_NO_ROW};
     return row;
 }
 
@@ -296,7 +286,9 @@ static uint32_t add_segment(mv_replay_heap *heap, uint32_t pool, uint64_t stream
     return mv_replay_segment_new(heap, pool, stream, place.addr, size, place.home);
 }
 
-uint32_t mv_replay_grow(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded)
+/* alloc_block(): returns a free block that is not in its pool, from a new segment or from newly
+ * mapped pages. */
+static uint32_t grow(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded)
 {
     uint64_t size = mv_replay_segment_size(&heap->conf, rounded);
 
@@ -470,16 +462,16 @@ static uint32_t obtain(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uin
 
     if (mv_replay_collects(heap))
         collect(heap);
-    block = mv_replay_grow(heap, pool, stream, rounded);
+    block = grow(heap, pool, stream, rounded);
     if (block != MV_NO_ROW || heap->out_of_memory)
         return block;
     enough = mv_replay_plan_available(heap, pool, stream, rounded);
     give_back_plan(heap);
     if (enough)
-        block = mv_replay_grow(heap, pool, stream, rounded);
+        block = grow(heap, pool, stream, rounded);
     if (block == MV_NO_ROW && !capturing) {
         mv_replay_empty_cache(heap);
-        block = mv_replay_grow(heap, pool, stream, rounded);
+        block = grow(heap, pool, stream, rounded);
     }
     if (block != MV_NO_ROW)
         heap->counts.retries++;

@@ -106,7 +106,6 @@ typedef struct {
 typedef struct {
     uint32_t latest; /* order that was used last, or MV_NO_ROW */
     bool is_small;
-    bool is_private;
     bool may_release; /* true for default pools, and for private pools that are no longer in use */
     /* Whether a free block may be a whole segment, or contain whole pages of an expandable segment.
      * If false, releases do not search the free blocks. */
@@ -232,9 +231,7 @@ uint64_t mv_replay_segment_size(const mv_alloc_conf *conf, uint64_t rounded);
  * MV_NO_ROW if there is none. */
 uint32_t mv_replay_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded);
 
-/* alloc_block(): returns a free block that is not in its pool, from a new segment or from newly
- * mapped pages. */
-uint32_t mv_replay_grow(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded);
+/* Returns a free block that is not in its pool, from newly mapped pages. */
 uint32_t mv_replay_expand(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded);
 
 /* mv_replay_take removes a free block from its pool. mv_replay_hand_out marks the low end of a
@@ -267,13 +264,11 @@ mv_replay_effect mv_replay_give_back_effect(const mv_replay_heap *heap, uint32_t
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-/* Returns a new row, in which everything except the links is zero; MV_NO_ROW when out of memory.
- * Rows keep their numbers, but this call invalidates pointers to blocks. */
-uint32_t mv_replay_block_new(mv_replay_heap *heap);
 void mv_replay_block_drop(mv_replay_heap *heap, uint32_t block);
 
 /* Cuts `block` after `size` bytes. Returns the row of the upper part, which is a copy except for
- * its address and links. */
+ * its address and links; MV_NO_ROW when out of memory. Rows keep their numbers, but this call
+ * invalidates pointers to blocks. */
 uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size);
 
 /* Joins a free block with free neighbours, or an unmapped block with unmapped neighbours, and puts
