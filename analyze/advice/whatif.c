@@ -12,6 +12,7 @@
 
 typedef struct {
     mv_arena *arena;
+    mv_text_maker words;
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_sites *sites;
@@ -23,13 +24,12 @@ typedef struct {
     uint64_t stranded;
     bool ran_out_of_memory; /* according to the out-of-memory report, the last failed request failed
                              * for lack of memory */
-    bool out_of_memory;
 } whatif_state;
 
-/* Returns a copy of the string in the arena, or "" when out of memory. */
+/* Returns the string, or "" if it could not be made. */
 static const char *keep(whatif_state *s, const char *text)
 {
-    s->out_of_memory = s->out_of_memory || !text;
+    s->words.failed = s->words.failed || !text;
     return text ? text : "";
 }
 
@@ -153,7 +153,7 @@ static void add_advice(whatif_state *s, const char *setting, const mv_trial *run
 {
     if (s->out->advice_count < MV_MOST_WHATIF_ADVICE)
         s->out->advice[s->out->advice_count++] = (mv_whatif_advice){
-            setting, keep(s, text), run->saves, mv_trials_gain(&s->out->trials, run), stack};
+            setting, text, run->saves, mv_trials_gain(&s->out->trials, run), stack};
 }
 
 /* Whether the recorded settings fail to serve all requests within the given limit. */
@@ -188,9 +188,9 @@ static const char *with(whatif_state *s, const mv_trial *run)
     char limit[MV_SIZE_TEXT];
 
     if (t->limit_source != MV_LIMIT_GIVEN)
-        return keep(s, mv_arena_printf(s->arena, "With %s", name_of(run->conf)));
-    return keep(s, mv_arena_printf(s->arena, "Within %s, with %s", mv_size_text(limit, t->limit),
-                                   name_of(run->conf)));
+        return mv_make_text(&s->words, "With %s", name_of(run->conf));
+    return mv_make_text(&s->words, "Within %s, with %s", mv_size_text(limit, t->limit),
+                        name_of(run->conf));
 }
 
 static const char *failed_requests(whatif_state *s)
@@ -213,21 +213,21 @@ static void advise_setting(whatif_state *s, const mv_trial *run)
 
     mv_size_text(is, run->result.peak.reserved);
     if (mv_trials_record_failures(trials))
-        text = mv_arena_printf(
-            s->arena,
+        text = mv_make_text(
+            &s->words,
             "With %s %s would have been met, with %s reserved and %s of the limit to spare. The "
             "program's next requests are not in the trace: memviz oom shows how large they may be.",
             name_of(run->conf), failed_requests(s), is, mv_size_text(saves, run->result.spare));
     else if (exceeds_limit(trials))
-        text = mv_arena_printf(
-            s->arena,
+        text = mv_make_text(
+            &s->words,
             "%s every request is served, and the peak of reserved memory is %s; with the recorded "
             "settings %llu request%s.",
             with(s, run), is, (unsigned long long)trials->self.counts.ooms,
             trials->self.counts.ooms == 1 ? " fails" : "s fail");
     else
-        text = mv_arena_printf(
-            s->arena,
+        text = mv_make_text(
+            &s->words,
             "%s the peak of reserved memory falls from %s to %s%s (%s less)%s, with %llu calls for "
             "device memory instead of %llu.",
             with(s, run), mv_size_text(was, mv_trials_base(trials)),
@@ -246,8 +246,8 @@ static void advise_line(whatif_state *s)
 
     add_advice(
         s, "", &line->apart, line->pin.stack,
-        mv_arena_printf(
-            s->arena,
+        mv_make_text(
+            &s->words,
             "%u block%s of %s (%s in all) keep%s %s of free memory from being released. Allocate "
             "%s before the large ones, or in a torch.cuda.MemPool of %s own: %s%sthe peak of "
             "reserved memory would be %s.",
@@ -277,14 +277,14 @@ static const char *none_is_known(whatif_state *s)
     char limit[MV_SIZE_TEXT];
 
     if (t->limit_source == MV_LIMIT_GIVEN)
-        return keep(s, mv_arena_printf(s->arena,
-                                       "within %s the recorded settings meet %s, too, and no other "
-                                       "setting saves 1%% or more",
-                                       mv_size_text(limit, t->limit), failed_requests(s)));
-    return keep(s, mv_arena_printf(s->arena,
-                                   "whether a setting meets %s is unknown: the limit that refused "
-                                   "%s is not in the file (pass it with --capacity)",
-                                   failed_requests(s), t->recorded_ooms == 1 ? "it" : "them"));
+        return mv_make_text(
+            &s->words,
+            "within %s the recorded settings meet %s, too, and no other setting saves 1%% or more",
+            mv_size_text(limit, t->limit), failed_requests(s));
+    return mv_make_text(&s->words,
+                        "whether a setting meets %s is unknown: the limit that refused %s is not "
+                        "in the file (pass it with --capacity)",
+                        failed_requests(s), t->recorded_ooms == 1 ? "it" : "them");
 }
 
 static bool some_run_fits(const mv_whatif *w)
@@ -301,11 +301,11 @@ static const char *none_within(whatif_state *s)
     char limit[MV_SIZE_TEXT];
 
     mv_size_text(limit, s->out->trials.limit);
-    return keep(s, mv_arena_printf(s->arena,
-                                   some_run_fits(s->out)
-                                       ? "within %s, none of the settings tried saves 1%% or more"
-                                       : "none of the settings tried fits within %s",
-                                   limit));
+    return mv_make_text(&s->words,
+                        some_run_fits(s->out)
+                            ? "within %s, none of the settings tried saves 1%% or more"
+                            : "none of the settings tried fits within %s",
+                        limit);
 }
 
 /* Returns why there is no advice; NULL if there may be some. */
@@ -321,13 +321,11 @@ static const char *find_advice_none(whatif_state *s, const mv_trial *best)
     if (s->out->advice_count == 0 && s->out->trials.unexplained && !exceeds_limit(&s->out->trials))
         return none_is_known(s);
     if (s->ran_out_of_memory && best)
-        return keep(s, mv_arena_printf(
-                           s->arena,
-                           "%s would have met %s, but not the next requests: memviz oom shows why",
-                           name_of(best->conf), failed_requests(s)));
+        return mv_make_text(&s->words,
+                            "%s would have met %s, but not the next requests: memviz oom shows why",
+                            name_of(best->conf), failed_requests(s));
     if (s->ran_out_of_memory || (s->out->advice_count == 0 && s->out->trials.recorded_ooms > 0))
-        return keep(s, mv_arena_printf(s->arena, "none of the settings tried meets %s",
-                                       failed_requests(s)));
+        return mv_make_text(&s->words, "none of the settings tried meets %s", failed_requests(s));
     return s->out->advice_count == 0 ? "none of the settings tried saves 1% or more" : NULL;
 }
 
@@ -357,9 +355,9 @@ static const char *format_saving(whatif_state *s, const char *what)
 
     if (t->limit_source == MV_LIMIT_GIVEN)
         mv_text_append(within, sizeof within, "within %s, ", mv_size_text(limit, t->limit));
-    return keep(s, mv_arena_printf(s->arena, "%s%s would save %s%s of %s reserved%s", within, what,
-                                   mv_trials_about(t, conf), mv_size_text(saves, (uint64_t)a->gain),
-                                   mv_size_text(of, mv_trials_base(t)), doubts(s, conf)));
+    return mv_make_text(&s->words, "%s%s would save %s%s of %s reserved%s", within, what,
+                        mv_trials_about(t, conf), mv_size_text(saves, (uint64_t)a->gain),
+                        mv_size_text(of, mv_trials_base(t)), doubts(s, conf));
 }
 
 /* Returns the result of the changes under the recorded settings. */
@@ -371,15 +369,12 @@ static const char *describe_changes(whatif_state *s)
 
     if (!run || !run->is_changed)
         return "the changes could not be replayed";
-    return keep(s,
-                mv_arena_printf(s->arena,
-                                "with the changes %s reserved instead of %s, %s allocated "
-                                "instead of %s%s",
-                                mv_size_text(is, run->result.peak.reserved),
-                                mv_size_text(was, mv_trials_base(t)),
-                                mv_size_text(allocated, run->result.peak.allocated),
-                                mv_size_text(before, t->recorded_allocated),
-                                mv_trials_are_conclusive(t) ? "" : "; the replay is inconclusive"));
+    return mv_make_text(
+        &s->words, "with the changes %s reserved instead of %s, %s allocated instead of %s%s",
+        mv_size_text(is, run->result.peak.reserved), mv_size_text(was, mv_trials_base(t)),
+        mv_size_text(allocated, run->result.peak.allocated),
+        mv_size_text(before, t->recorded_allocated),
+        mv_trials_are_conclusive(t) ? "" : "; the replay is inconclusive");
 }
 
 /* Returns the result of the advice in a few words. */
@@ -396,13 +391,12 @@ static const char *find_verdict(whatif_state *s)
         return w->advice_none;
     what = a->stack.row != MV_NO_STACK.row ? "a change of the program" : name_of(a->setting);
     if (mv_trials_record_failures(&w->trials))
-        return keep(s, mv_arena_printf(s->arena, "%s would have met %s", what, failed_requests(s)));
+        return mv_make_text(&s->words, "%s would have met %s", what, failed_requests(s));
     if (exceeds_limit(&w->trials))
-        return keep(s, mv_arena_printf(s->arena,
-                                       "%s would fit within %s, the recorded settings would not",
-                                       what, mv_size_text(limit, w->trials.limit)));
+        return mv_make_text(&s->words, "%s would fit within %s, the recorded settings would not",
+                            what, mv_size_text(limit, w->trials.limit));
     if (a->gain <= 0)
-        return keep(s, mv_arena_printf(s->arena, "%s would avoid the failure", what));
+        return mv_make_text(&s->words, "%s would avoid the failure", what);
     return format_saving(s, what);
 }
 
@@ -419,17 +413,14 @@ static const char *find_idle_note(whatif_state *s)
                 mv_text_append(text, sizeof text, "%s%s", *text ? ", " : "", keys[k]);
     }
     if (s->out->untried)
-        return keep(
-            s, mv_arena_printf(s->arena,
-                               "%u setting%s skipped: replaying %s to the end would take too long",
-                               s->out->untried, s->out->untried == 1 ? " is" : "s are",
-                               s->out->untried == 1 ? "it" : "them"));
+        return mv_make_text(&s->words,
+                            "%u setting%s skipped: replaying %s to the end would take too long",
+                            s->out->untried, s->out->untried == 1 ? " is" : "s are",
+                            s->out->untried == 1 ? "it" : "them");
     if (!*text)
         return "";
-    return keep(
-        s, mv_arena_printf(s->arena,
-                           "%s: for pinned host memory, locks or captures; no effect on the device",
-                           text));
+    return mv_make_text(
+        &s->words, "%s: for pinned host memory, locks or captures; no effect on the device", text);
 }
 
 /* ---- all runs ---------------------------------------------------------------------------- */
@@ -476,7 +467,12 @@ static void find_part(void *user, uint32_t part)
 mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_sites *sites, mv_whatif_opts opts, mv_whatif *out, mv_err *err)
 {
-    whatif_state s = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
+    whatif_state s = {.arena = arena,
+                      .words.arena = arena,
+                      .trace = trace,
+                      .lives = lives,
+                      .sites = sites,
+                      .out = out};
     whatif_parts parts = {.s = &s, .opts = &opts};
     bool lacked = __atomic_load_n(&arena->budget->lacked, __ATOMIC_RELAXED);
     mv_code code;
@@ -506,7 +502,7 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     out->idle_note = find_idle_note(&s);
     out->floor_line = keep(&s, mv_minimum_line(arena, &out->floor));
     out->kinds_note = keep(&s, mv_segment_kinds_note(arena, trace, lives));
-    return s.out_of_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
+    return s.words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
 }
 
 /* ---- several devices --------------------------------------------------------------------- */
