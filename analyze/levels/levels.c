@@ -7,15 +7,18 @@
 #include "analyze/levels/heap_stacks.h"
 #include "base/grow.h"
 #include "base/sort.h"
+#include "parse/model/tables.h"
 
 /* ---- the trace of one device ------------------------------------------------------------- */
 
 /* A segment at the end of the trace, which is from the file or from a lot. */
 typedef struct {
+    uint32_t device;
+    uint32_t from; /* row of the segment in the file; MV_NO_ROW: the segment is from a lot, which
+                    * determines the members after `address` */
     uint64_t address, bytes;
-    uint32_t from;     /* row of the segment in the file; MV_NO_ROW: the segment is from a lot */
-    mv_stack_id stack; /* stack of the lot, if the segment is from a lot */
-    uint32_t call;     /* call of the lot, numbered as in events */
+    mv_stack_id stack;
+    uint32_t call; /* numbered as in events */
 } final_row;
 
 /* When and where memory was gained or lost. */
@@ -212,40 +215,20 @@ static bool go_through(maker *m, mv_holdings *h, mv_heaps *heaps)
     return true;
 }
 
-static bool events_push(mv_arena *arena, uint64_t rows, mv_events *out)
-{
-#define PUSH(T, number, name, kind, ...)                            \
-    out->name = mv_push_array(arena, mv_value_of_##kind, rows + 1); \
-    if (!out->name)                                                 \
-        return false;
-    MV_EVENT_COLUMNS(PUSH, )
-#undef PUSH
-    return true;
-}
-
 /* ---- the heap at the end ----------------------------------------------------------------- */
 
 typedef struct {
     final_row *rows;
-    uint32_t *device; /* device of each row */
-    uint32_t count, capacity, devices;
+    uint32_t count, capacity;
     uint64_t blocks;
 } final_heap;
-
-static bool add_final(mv_arena *scratch, final_heap *f, uint32_t device, final_row row)
-{
-    if (!mv_room_for(scratch, f->device, (uint64_t)f->count + 1, f->devices))
-        return false;
-    f->device[f->count] = device;
-    return mv_append(scratch, f->rows, f->count, f->capacity, row);
-}
 
 static bool add_final_lot(maker *m, uint64_t address, uint64_t bytes, event_origin on,
                           final_heap *f)
 {
     f->blocks++;
-    return add_final(m->scratch, f, m->device,
-                     (final_row){address, bytes, MV_NO_ROW, on.stack, on.call});
+    return mv_append(m->scratch, f->rows, f->count, f->capacity,
+                     (final_row){m->device, MV_NO_ROW, address, bytes, on.stack, on.call});
 }
 
 static bool finals_of_kind(maker *m, const mv_holdings *h, mv_lot_kind kind, final_heap *f)
@@ -287,28 +270,10 @@ static bool finals_of_device(maker *m, const mv_holdings *h, const mv_heaps *hea
         if (s->device[i] != (int32_t)m->device)
             continue;
         f->blocks += s->blocks[i];
-        if (!add_final(m->scratch, f, m->device,
-                       (final_row){s->address[i], 0, i, MV_NO_STACK, MV_NO_CALL}))
+        if (!mv_append(m->scratch, f->rows, f->count, f->capacity,
+                       (final_row){.device = m->device, .from = i, .address = s->address[i]}))
             return false;
     }
-    return true;
-}
-
-static bool heap_push(mv_arena *arena, const final_heap *f, mv_segments *segments,
-                      mv_blocks *blocks)
-{
-#define PUSH_SEGMENTS(T, number, name, kind, ...)                                      \
-    segments->name = mv_push_array(arena, mv_value_of_##kind, (uint64_t)f->count + 1); \
-    if (!segments->name)                                                               \
-        return false;
-#define PUSH_BLOCKS(T, number, name, kind, ...)                             \
-    blocks->name = mv_push_array(arena, mv_value_of_##kind, f->blocks + 1); \
-    if (!blocks->name)                                                      \
-        return false;
-    MV_SEGMENT_COLUMNS(PUSH_SEGMENTS, )
-    MV_BLOCK_COLUMNS(PUSH_BLOCKS, )
-#undef PUSH_SEGMENTS
-#undef PUSH_BLOCKS
     return true;
 }
 
@@ -328,8 +293,8 @@ static void copy_segment(const mv_trace *from, uint32_t row, mv_segments *segmen
     }
 }
 
-static void add_segment(const maker *m, uint32_t device, const final_row *row,
-                        mv_segments *segments, mv_blocks *blocks)
+static void add_segment(const maker *m, const final_row *row, mv_segments *segments,
+                        mv_blocks *blocks)
 {
     uint32_t at = segments->count++, block = blocks->count++;
 
@@ -341,7 +306,7 @@ static void add_segment(const maker *m, uint32_t device, const final_row *row,
     blocks->name[block] = (mv_value_of_##kind){absent};
     MV_BLOCK_COLUMNS(ABSENT_BLOCK, )
 #undef ABSENT_BLOCK
-    segments->device[at] = (int32_t)device;
+    segments->device[at] = (int32_t)row->device;
     segments->address[at] = blocks->address[block] = row->address;
     segments->total_size[at] = segments->allocated[at] = segments->active[at] =
         segments->requested[at] = row->bytes;
@@ -356,26 +321,20 @@ static void add_segment(const maker *m, uint32_t device, const final_row *row,
     segments->blocks[at] = 1;
 }
 
-/* Sorts the rows by device, then by address. */
 static bool make_heap(const maker *m, final_heap *f, mv_trace *out)
 {
-    uint32_t first = 0, end;
-
-    out->segments = (mv_segments){0};
-    out->blocks = (mv_blocks){0};
-    if (!heap_push(m->arena, f, &out->segments, &out->blocks))
+    if (!mv_table_copy(m->arena, mv_table_find(MV_WIRE_SEGMENTS), &(mv_segments){0},
+                       (uint64_t)f->count + 1, &out->segments) ||
+        !mv_table_copy(m->arena, mv_table_find(MV_WIRE_BLOCKS), &(mv_blocks){0}, f->blocks + 1,
+                       &out->blocks))
         return false;
-    for (; first < f->count; first = end) {
-        uint32_t device = f->device[first];
-        for (end = first; end < f->count && f->device[end] == device;)
-            end++;
-        mv_sort_rows(m->scratch, f->rows + first, end - first, MV_RISING(final_row, address));
-        for (uint32_t i = first; i < end; i++) {
-            if (f->rows[i].from == MV_NO_ROW)
-                add_segment(m, device, &f->rows[i], &out->segments, &out->blocks);
-            else
-                copy_segment(m->trace, f->rows[i].from, &out->segments, &out->blocks);
-        }
+    mv_sort_rows(m->scratch, f->rows, f->count, MV_RISING(final_row, device),
+                 MV_RISING(final_row, address));
+    for (uint32_t i = 0; i < f->count; i++) {
+        if (f->rows[i].from == MV_NO_ROW)
+            add_segment(m, &f->rows[i], &out->segments, &out->blocks);
+        else
+            copy_segment(m->trace, f->rows[i].from, &out->segments, &out->blocks);
     }
     return true;
 }
@@ -401,19 +360,14 @@ static uint32_t devices_of(const mv_trace *trace)
 static bool find_default_stream(mv_arena *arena, mv_trace *trace, mv_stream_id *out)
 {
     mv_streams *s = &trace->streams;
-    uint64_t *values;
 
     for (uint32_t i = 0; i < s->count; i++)
         if (s->value[i] == 0) {
             *out = (mv_stream_id){i};
             return true;
         }
-    values = mv_push_array(arena, uint64_t, (uint64_t)s->count + 1);
-    if (!values)
+    if (!mv_table_copy(arena, mv_table_find(MV_WIRE_STREAMS), s, 1, s))
         return false;
-    if (s->count)
-        memcpy(values, s->value, s->count * sizeof *values);
-    s->value = values;
     *out = (mv_stream_id){s->count++};
     return true;
 }
@@ -440,7 +394,8 @@ static mv_code make_device(maker *m, uint32_t devices, mv_events *out, final_hea
         if (is_enough && pass == 0) {
             if (m->count >= MV_NO_ROW)
                 return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "%s", "events of calls");
-            is_enough = events_push(m->arena, m->count, out);
+            is_enough = mv_table_copy(m->arena, mv_table_find(MV_WIRE_EVENTS), &(mv_events){0},
+                                      m->count + 1, out);
         } else if (is_enough) {
             out->count = (uint32_t)m->count;
             is_enough = finals_of_device(m, &h, &heaps, has_blocks, f);

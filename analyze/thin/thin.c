@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "parse/model/tables.h"
 
 /* ---- heap calls for blocks that lived within a pause ------------------------------------- */
 
@@ -39,25 +40,21 @@ static bool find_dropped(mv_arena *scratch, const mv_heap_calls *c, const mv_pau
 static bool copy(mv_arena *arena, const mv_heap_calls *from, const mv_bitmap *dropped,
                  mv_heap_calls *to)
 {
-    bool is_whole = true;
-    uint32_t row = 0;
+    uint32_t rows = 0;
 
     for (uint32_t i = 0; i < from->count; i++)
-        to->count += !mv_bitmap_has(dropped, i);
-#define PUSH(T, number, name, kind, ...)                            \
-    to->name = mv_push_array(arena, mv_value_of_##kind, to->count); \
-    is_whole = is_whole && to->name;
-    MV_HEAP_CALL_COLUMNS(PUSH, )
-#undef PUSH
-    for (uint32_t i = 0; is_whole && i < from->count; i++) {
+        rows += !mv_bitmap_has(dropped, i);
+    if (!mv_table_copy(arena, mv_table_find(MV_WIRE_HEAP_CALLS), &(mv_heap_calls){0}, rows, to))
+        return false;
+    for (uint32_t i = 0; i < from->count; i++) {
         if (mv_bitmap_has(dropped, i))
             continue;
-#define COPY(T, number, name, kind, ...) to->name[row] = from->name[i];
+#define COPY(T, number, name, kind, ...) to->name[to->count] = from->name[i];
         MV_HEAP_CALL_COLUMNS(COPY, )
 #undef COPY
-        row++;
+        to->count++;
     }
-    return is_whole;
+    return true;
 }
 
 /* Replaces trace->heap_calls by calls allocated in `arena`. *left_out is set to the number of
@@ -65,7 +62,7 @@ static bool copy(mv_arena *arena, const mv_heap_calls *from, const mv_bitmap *dr
 static mv_code drop_paused_heap_calls(mv_arena *arena, mv_trace *trace, const mv_pauses *pauses,
                                       uint64_t *left_out, mv_err *err)
 {
-    mv_heap_calls thinned = {0};
+    mv_heap_calls thinned;
     mv_bitmap dropped;
     mv_arena scratch;
     bool fits;
@@ -546,15 +543,11 @@ static bool find_most_missing(const thinning *t, uint64_t *most)
 
 bool mv_kept_events_push(mv_arena *arena, const mv_bitmap *kept, mv_events *out)
 {
-    bool is_whole_table = true;
+    uint32_t count = mv_bitmap_below(kept, kept->count);
+    bool fits = mv_table_copy(arena, mv_table_find(MV_WIRE_EVENTS), &(mv_events){0}, count, out);
 
-    *out = (mv_events){.count = mv_bitmap_below(kept, kept->count)};
-#define PUSH(T, number, name, kind, ...)                              \
-    out->name = mv_push_array(arena, mv_value_of_##kind, out->count); \
-    is_whole_table = is_whole_table && out->name;
-    MV_EVENT_COLUMNS(PUSH, )
-#undef PUSH
-    return is_whole_table;
+    out->count = count;
+    return fits;
 }
 
 void mv_kept_events_copy(const mv_bitmap *kept, uint32_t first, uint32_t end, const mv_events *from,
