@@ -23,14 +23,15 @@ static uint32_t *order_by(mv_arena *arena, const mv_placed_block *blocks, uint32
     return rows;
 }
 
-/* Keeps a placement if it is better than the best so far. */
-static bool keep(mv_placement_problem *p, uint64_t top, const uint64_t *offset, mv_placement *out)
+/* Ends a method: releases its memory, and keeps its placement if it is the best so far. */
+static void end_method(mv_placement_problem *p, uint64_t top, const uint64_t *offset,
+                       mv_placement *out)
 {
+    mv_arena_release(p->arena);
     if (top >= out->top)
-        return false;
+        return;
     out->top = p->best = top;
     memcpy(out->offset, offset, p->count * sizeof *offset);
-    return true;
 }
 
 static bool is_open(const mv_placement_problem *p, const mv_placement *out)
@@ -101,7 +102,8 @@ static bool split_lasting(const mv_placement_problem *p, uint64_t load, shorter_
 static uint64_t place_shorter(mv_placement_problem *p, const shorter_blocks *s, uint64_t effort,
                               uint64_t load, uint64_t *offset)
 {
-    mv_placement_problem q = {.arena = p->arena,
+    mv_arena own;
+    mv_placement_problem q = {.arena = &own,
                               .count = s->count,
                               .blocks = s->blocks,
                               .enough = load - s->below,
@@ -111,6 +113,7 @@ static uint64_t place_shorter(mv_placement_problem *p, const shorter_blocks *s, 
     uint64_t *trial = mv_push_array(p->arena, uint64_t, s->count);
     mv_err err = {0};
 
+    mv_arena_init(&own, p->arena->budget);
     inner.offset = mv_push_array(p->arena, uint64_t, s->count);
     q.by_birth = order_by(p->arena, s->blocks, s->count, false);
     q.by_death = order_by(p->arena, s->blocks, s->count, true);
@@ -130,18 +133,12 @@ static uint64_t place_shorter(mv_placement_problem *p, const shorter_blocks *s, 
 static uint64_t place_above_lasting(mv_placement_problem *p, uint64_t effort, uint64_t load,
                                     uint64_t *offset)
 {
-    mv_arena *outer = p->arena, own;
-    uint64_t top = UINT64_MAX;
     shorter_blocks s = {0};
 
-    mv_arena_init(&own, outer->budget);
-    p->arena = &own;
     p->out_of_memory = !split_lasting(p, load, &s, offset);
-    if (!p->out_of_memory && s.count > 0 && s.count < p->count)
-        top = place_shorter(p, &s, effort, load, offset);
-    mv_arena_release(&own);
-    p->arena = outer;
-    return top;
+    if (p->out_of_memory || s.count == 0 || s.count == p->count)
+        return UINT64_MAX;
+    return place_shorter(p, &s, effort, load, offset);
 }
 
 /* ---- all methods ------------------------------------------------------------------------- */
@@ -150,20 +147,20 @@ static void try_all(mv_placement_problem *p, uint64_t effort, uint64_t *offset, 
 {
     bool is_best = false;
 
-    keep(p, mv_place_from(p, 0, MV_STACK_OLDEST, offset), offset, out);
+    end_method(p, mv_place_from(p, 0, MV_STACK_OLDEST, offset), offset, out);
     for (uint32_t order = 0; order < MV_STACK_ORDERS && is_open(p, out); order++)
-        keep(p, mv_place_from(p, out->load_at, order, offset), offset, out);
+        end_method(p, mv_place_from(p, out->load_at, order, offset), offset, out);
     if (is_open(p, out))
-        keep(p, mv_place_exactly(p, effort / 4, offset, &is_best), offset, out);
+        end_method(p, mv_place_exactly(p, effort / 4, offset, &is_best), offset, out);
     if (is_best && !p->is_part)
         out->lower = out->top;
     if (is_open(p, out) && !p->is_part)
-        keep(p, place_above_lasting(p, effort / 3, out->load, offset), offset, out);
+        end_method(p, place_above_lasting(p, effort / 3, out->load, offset), offset, out);
     if (is_open(p, out))
-        keep(p, mv_place_by_priority(p, effort / 3, offset), offset, out);
+        end_method(p, mv_place_by_priority(p, effort / 3, offset), offset, out);
     if (is_open(p, out)) {
         memcpy(offset, out->offset, p->count * sizeof *offset);
-        keep(p, mv_place_by_repair(p, effort / 3, offset), offset, out);
+        end_method(p, mv_place_by_repair(p, effort / 3, offset), offset, out);
     }
 }
 
@@ -173,7 +170,7 @@ mv_code mv_placement_find(mv_arena *arena, const mv_placed_block *blocks, uint32
     mv_placement_problem p = {.count = count, .blocks = blocks, .best = UINT64_MAX};
     bool is_sound = true;
     uint64_t *offset;
-    mv_arena own;
+    mv_arena own, of_method;
     mv_code code;
 
     effort = mv_placement_effort(count < LEAST_COUNT ? LEAST_COUNT : count, effort);
@@ -182,7 +179,8 @@ mv_code mv_placement_find(mv_arena *arena, const mv_placed_block *blocks, uint32
     if (code != MV_OK)
         return code;
     mv_arena_init(&own, arena->budget);
-    p.arena = &own;
+    mv_arena_init(&of_method, arena->budget);
+    p.arena = &of_method;
     p.enough = out->lower = out->load;
     p.by_birth = order_by(&own, blocks, count, false);
     p.by_death = order_by(&own, blocks, count, true);

@@ -6,7 +6,7 @@
 #include "analyze/floor/placement.h"
 
 typedef struct {
-    mv_arena *arena;
+    mv_arena *arena; /* memory of one method, which is released after it */
     uint32_t count;
     const mv_placed_block *blocks;
     uint32_t *by_birth, *by_death; /* [count] rows sorted by birth and by death, ascending */

@@ -153,24 +153,17 @@ static void try_order(mv_near *s, uint32_t *rows, uint32_t *spare, bool best_fit
 uint64_t mv_place_by_priority(mv_placement_problem *p, uint64_t steps, uint64_t *offset)
 {
     priority_best best = {.top = UINT64_MAX, .offset = offset};
-    mv_arena *outer = p->arena, own;
-    uint32_t *rows, *spare;
-    mv_key_row *keys;
+    uint32_t *rows = mv_push_array(p->arena, uint32_t, p->count);
+    uint32_t *spare = mv_push_array(p->arena, uint32_t, p->count);
+    mv_key_row *keys = mv_push_array(p->arena, mv_key_row, p->count);
     mv_near s;
 
-    mv_arena_init(&own, outer->budget);
-    p->arena = &own;
-    rows = mv_push_array(&own, uint32_t, p->count);
-    spare = mv_push_array(&own, uint32_t, p->count);
-    keys = mv_push_array(&own, mv_key_row, p->count);
-    best.trial = mv_push_array(&own, uint64_t, p->count);
+    best.trial = mv_push_array(p->arena, uint64_t, p->count);
     p->out_of_memory = !rows || !spare || !keys || !best.trial || !mv_near_init(&s, p);
     for (uint32_t i = 0; !p->out_of_memory && i < 2 * ORDERS && s.steps < steps; i++) {
         uint64_t share = (steps - s.steps) / (2 * ORDERS - i);
         order_rows(&s, i / 2, keys, rows);
         try_order(&s, rows, spare, i % 2, s.steps + share, steps, &best);
     }
-    mv_arena_release(&own);
-    p->arena = outer;
     return best.top;
 }

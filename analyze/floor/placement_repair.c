@@ -188,14 +188,11 @@ static uint64_t middle_of(uint64_t distance)
 
 uint64_t mv_place_by_repair(mv_placement_problem *p, uint64_t steps, uint64_t *offset)
 {
-    uint64_t low = p->enough, high = p->best, *found;
-    mv_arena *outer = p->arena, own;
+    uint64_t low = p->enough, high = p->best;
+    uint64_t *found = mv_push_array(p->arena, uint64_t, p->count);
     repair r = {.p = p, .chance = 0x9e3779b97f4a7c15};
 
-    mv_arena_init(&own, outer->budget);
-    p->arena = &own;
-    found = mv_push_array(&own, uint64_t, p->count);
-    r.offset = mv_push_array(&own, uint64_t, p->count);
+    r.offset = mv_push_array(p->arena, uint64_t, p->count);
     p->out_of_memory = !found || !r.offset || !init(&r);
     if (!p->out_of_memory)
         memcpy(found, offset, p->count * sizeof *found);
@@ -219,7 +216,5 @@ uint64_t mv_place_by_repair(mv_placement_problem *p, uint64_t steps, uint64_t *o
     }
     if (!p->out_of_memory && high < p->best)
         memcpy(offset, found, p->count * sizeof *found);
-    mv_arena_release(&own);
-    p->arena = outer;
     return high < p->best ? high : UINT64_MAX;
 }

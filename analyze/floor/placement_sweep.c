@@ -123,19 +123,13 @@ static uint64_t stack(sweep *s, uint32_t anchor, mv_stack_order order)
 uint64_t mv_place_from(mv_placement_problem *p, uint32_t anchor, mv_stack_order order,
                        uint64_t *offset)
 {
-    mv_arena *outer = p->arena, own;
     sweep s = {.p = p, .offset = offset};
-    uint64_t base;
+    uint64_t base = stack(&s, anchor, order);
 
-    mv_arena_init(&own, outer->budget);
-    p->arena = &own;
-    base = stack(&s, anchor, order);
     s.top = base;
     if (!p->out_of_memory)
         sweep_forward(&s, anchor, base);
     if (!p->out_of_memory && s.top <= p->best)
         sweep_backward(&s, anchor, base);
-    mv_arena_release(&own);
-    p->arena = outer;
     return p->out_of_memory || s.top > p->best ? UINT64_MAX : s.top;
 }

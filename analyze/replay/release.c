@@ -7,7 +7,7 @@
 
 /* The presence of a key in a file. NO is used only if a release that has the key would have written
  * it. */
-typedef enum { NO, YES, UNSEEN } seen;
+typedef enum { UNSEEN, NO, YES } seen;
 
 typedef struct {
     seen dict, history, requested, pool, addresses, time, settings, annotations, context, metadata,
@@ -96,12 +96,9 @@ static void look_at_events(const mv_trace *t, evidence *e)
 
 static evidence evidence_of(const mv_trace *t)
 {
-    evidence e = {UNSEEN, UNSEEN, UNSEEN, UNSEEN, UNSEEN, UNSEEN, UNSEEN, UNSEEN,
-                  UNSEEN, UNSEEN, UNSEEN, UNSEEN, UNSEEN, UNSEEN, UNSEEN, UNSEEN};
     bool is_dict = t->notes[MV_NOTE_LIST_ROOT].count == 0;
+    evidence e = {.dict = is_dict ? YES : UNSEEN, .history = t->history.count > 0 ? YES : UNSEEN};
 
-    e.dict = is_dict ? YES : UNSEEN;
-    e.history = t->history.count > 0 ? YES : UNSEEN;
     look_at_heap(t, &e);
     look_at_events(t, &e);
     if (!is_dict)
