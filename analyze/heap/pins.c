@@ -58,7 +58,7 @@ static mv_pin *pin_of(pins_search *p, uint32_t group, uint32_t first)
 
     if (at < first || at >= p->pin_count || p->out->pins[at].group != group) {
         p->pin_of_group[group] = at = p->pin_count++;
-        p->out->pins[at] = (mv_pin){.group = group, .oldest = MV_NEVER, .segments = 1};
+        p->out->pins[at] = (mv_pin){.group = group, .segments = 1};
     }
     return &p->out->pins[at];
 }
@@ -69,6 +69,17 @@ static bool is_older(uint32_t a, uint32_t b)
     return a + 1 < b + 1;
 }
 
+void mv_pin_add(mv_pin *pin, const mv_alloc_lives *allocs, uint32_t row, uint64_t size)
+{
+    pin->bytes += size;
+    if (pin->blocks++ == 0 || is_older(allocs->birth[row], pin->oldest))
+        pin->oldest = allocs->birth[row];
+    if (pin->blocks == 1 || size > pin->largest) {
+        pin->largest = size;
+        pin->stack = allocs->stack[row];
+    }
+}
+
 static void pin_block(pins_search *p, uint32_t segment, uint32_t piece, uint32_t first)
 {
     const mv_alloc_lives *a = &p->heap->lives->allocs;
@@ -77,13 +88,7 @@ static void pin_block(pins_search *p, uint32_t segment, uint32_t piece, uint32_t
 
     p->out->blocks[p->out->block_count++] = (mv_pin_block){pin->group, row};
     pin->stranded += share_of(p, segment, piece);
-    pin->bytes += p->map->piece_size[piece];
-    if (pin->blocks++ == 0 || is_older(a->birth[row], pin->oldest))
-        pin->oldest = a->birth[row];
-    if (pin->blocks == 1 || p->map->piece_size[piece] > pin->largest) {
-        pin->largest = p->map->piece_size[piece];
-        pin->stack = a->stack[row];
-    }
+    mv_pin_add(pin, a, row, p->map->piece_size[piece]);
 }
 
 /* Adds the pins of one segment. Blocks without an adjacent hole pin nothing, so they have no

@@ -56,6 +56,9 @@ static inline uint64_t mv_pin_age(const mv_pin *pin, uint32_t event)
     return (uint64_t)(uint32_t)(event + 1) - (uint32_t)(pin->oldest + 1);
 }
 
+/* Adds an allocation, of which `size` bytes count, to a row: everything but what it pins. */
+void mv_pin_add(mv_pin *pin, const mv_alloc_lives *allocs, uint32_t row, uint64_t size);
+
 /* Finds the pins in one domain, or in all domains if `domain` is MV_NO_ROW. O(n log n) in the size
  * of the map. Fails only when out of memory. */
 mv_code mv_pins_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,

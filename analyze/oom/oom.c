@@ -213,21 +213,12 @@ static void hold(oom_state *t, mv_oom *o, uint32_t *row_of, uint32_t row, uint64
 {
     const mv_alloc_lives *a = &t->lives->allocs;
     uint32_t group = t->sites->group[mv_site_of(t->sites, a->stack[row])];
-    mv_pin *holder;
 
     if (row_of[group] == 0) {
         row_of[group] = ++o->holder_count;
-        o->holders[row_of[group] - 1] = (mv_pin){.group = group, .oldest = a->birth[row]};
+        o->holders[row_of[group] - 1] = (mv_pin){.group = group};
     }
-    holder = &o->holders[row_of[group] - 1];
-    holder->bytes += size;
-    holder->blocks++;
-    if (a->birth[row] + 1 < holder->oldest + 1)
-        holder->oldest = a->birth[row];
-    if (size > holder->largest) {
-        holder->largest = size;
-        holder->stack = a->stack[row];
-    }
+    mv_pin_add(&o->holders[row_of[group] - 1], a, row, size);
 }
 
 /* Adds up all pieces in use, by line. */

@@ -125,22 +125,16 @@ static bool list_holders(search *s, mv_oom *o)
     row_of = mv_push_array(&scratch, uint32_t, s->sites->groups);
     o->holders =
         mv_push_array(s->arena, mv_pin, alive < s->sites->groups ? alive : s->sites->groups);
-    for (uint32_t i = 0; row_of && o->holders && i < a->count; i++) {
+    /* backwards, so that the stack is that of the latest of equally large blocks */
+    for (uint32_t i = a->count; row_of && o->holders && i-- > 0;) {
         uint32_t group = s->sites->group[mv_site_of(s->sites, a->stack[i])];
-        mv_pin *pin;
         if (!mv_alloc_is_allocated(s->lives, i, before))
             continue;
         if (row_of[group] == 0) {
             row_of[group] = ++o->holder_count;
-            o->holders[o->holder_count - 1] = (mv_pin){.group = group, .oldest = a->birth[i]};
+            o->holders[o->holder_count - 1] = (mv_pin){.group = group};
         }
-        pin = &o->holders[row_of[group] - 1];
-        pin->bytes += a->block[i];
-        pin->blocks++;
-        if (a->block[i] >= pin->largest) {
-            pin->largest = a->block[i];
-            pin->stack = a->stack[i];
-        }
+        mv_pin_add(&o->holders[row_of[group] - 1], a, i, a->block[i]);
     }
     if (row_of && o->holders)
         mv_sort_rows(&scratch, o->holders, o->holder_count, MV_FALLING(mv_pin, bytes),
