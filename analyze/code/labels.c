@@ -115,13 +115,18 @@ static void write_label(const label_row *i, char out[LABEL_SIZE])
     }
 }
 
+static void set_text(label_maker *l, label_row *i, const char *label)
+{
+    i->text = mv_arena_text(l->arena, label, strlen(label));
+    l->is_spent = l->is_spent || !i->text;
+}
+
 static void make_text(label_maker *l, label_row *i)
 {
     char label[LABEL_SIZE];
 
     write_label(i, label);
-    i->text = mv_arena_text(l->arena, label, strlen(label));
-    l->is_spent = l->is_spent || !i->text;
+    set_text(l, i, label);
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */
@@ -251,17 +256,13 @@ static void add_sizes(label_maker *l, label_row *items, uint32_t count)
         items[i].value = hash_text(mv_size_text(size, items[i].row->bytes));
     sizes = count_values(items, count);
     for (uint32_t i = 0; i < count; i++) {
-        int used;
         write_label(&items[i], label);
-        used = (int)strlen(label);
         if (sizes > 1)
-            used += snprintf(label + used, sizeof label - (size_t)used, " (%s)",
-                             mv_size_text(size, items[i].row->bytes));
+            mv_text_append(label, sizeof label, " (%s)", mv_size_text(size, items[i].row->bytes));
         same = i > 0 && items[i].value == items[i - 1].value ? same + 1 : 0;
         if (same > 0)
-            snprintf(label + used, sizeof label - (size_t)used, " #%u", same + 1);
-        items[i].text = mv_arena_text(l->arena, label, strlen(label));
-        l->is_spent = l->is_spent || !items[i].text;
+            mv_text_append(label, sizeof label, " #%u", same + 1);
+        set_text(l, &items[i], label);
     }
 }
 

@@ -194,8 +194,14 @@ static void weigh_blocks(mv_flame_tree *tree)
     }
 }
 
-static bool add_root(tree_builder *p)
+/* Begins a tree with its root. Returns false when out of memory. */
+static bool begin(tree_builder *p, mv_arena *arena, mv_flame_tree *out)
 {
+    *out = (mv_flame_tree){0};
+    p->arena = arena;
+    p->tree = out;
+    mv_arena_init(&p->scratch, arena->budget);
+    p->by_step.arena = p->by_text.arena = &p->scratch;
     return add_node(
         p, 0,
         (mv_flame_node){
@@ -209,8 +215,6 @@ static bool alloc_nodes(tree_builder *p, const mv_lives *lives, const mv_flame *
         if (!p->label_of_frame[i])
             return false;
     }
-    if (!add_root(p))
-        return false;
     for (uint32_t i = 0; i < flame->count; i++)
         if (flame->rows[i].bytes > 0 && !add_row(p, lives, flame, &flame->rows[i]))
             return false;
@@ -239,17 +243,9 @@ mv_code mv_flame_tree_of(mv_arena *arena, const mv_flame_code *code, uint32_t si
                          const mv_lives *lives, const mv_flame *flame, mv_flame_tree_opts opts,
                          mv_flame_tree *out, mv_err *err)
 {
-    tree_builder p = {.arena = arena,
-                      .code = code,
-                      .sides = sides < MOST_SIDES ? sides : MOST_SIDES,
-                      .opts = opts,
-                      .tree = out};
-    bool is_done;
+    tree_builder p = {.code = code, .sides = sides < MOST_SIDES ? sides : MOST_SIDES, .opts = opts};
+    bool is_done = begin(&p, arena, out) && alloc_nodes(&p, lives, flame);
 
-    *out = (mv_flame_tree){0};
-    mv_arena_init(&p.scratch, arena->budget);
-    p.by_step.arena = p.by_text.arena = &p.scratch;
-    is_done = alloc_nodes(&p, lives, flame);
     mv_arena_release(&p.scratch);
     return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
 }
@@ -270,13 +266,9 @@ static bool add_path(tree_builder *p, const mv_flame_path *path)
 mv_code mv_flame_tree_of_paths(mv_arena *arena, const mv_flame_path *paths, uint32_t count,
                                mv_flame_tree *out, mv_err *err)
 {
-    tree_builder p = {.arena = arena, .tree = out};
-    bool is_done;
+    tree_builder p = {0};
+    bool is_done = begin(&p, arena, out);
 
-    *out = (mv_flame_tree){0};
-    mv_arena_init(&p.scratch, arena->budget);
-    p.by_step.arena = p.by_text.arena = &p.scratch;
-    is_done = add_root(&p);
     for (uint32_t i = 0; is_done && i < count; i++)
         is_done = paths[i].bytes == 0 || add_path(&p, &paths[i]);
     is_done = is_done && link_children(&p);

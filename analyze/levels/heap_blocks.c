@@ -1,8 +1,7 @@
 #include "analyze/levels/heap_blocks.h"
 
-#include <stdio.h>
-
 #include "base/grow.h"
+#include "base/text.h"
 
 /* Block sizes at or above this limit are invalid: no device has this much memory, and sums of valid
  * sizes cannot overflow. */
@@ -214,13 +213,12 @@ const char *mv_heap_doubts(const mv_heap_sum *heap, char words[MV_HEAP_WORDS])
         {heap->odd_sizes, "size of 0 or too large for any device",
          "sizes of 0 or too large for any device"},
     };
-    size_t at = 0;
 
     words[0] = 0;
     for (unsigned i = 0; i < sizeof doubts / sizeof *doubts; i++)
         if (doubts[i].count)
-            at += (size_t)snprintf(words + at, MV_HEAP_WORDS - at, "%s%llu %s", at ? ", " : "",
-                                   (unsigned long long)doubts[i].count,
-                                   doubts[i].count == 1 ? doubts[i].one : doubts[i].many);
+            mv_text_append(words, MV_HEAP_WORDS, "%s%llu %s", *words ? ", " : "",
+                           (unsigned long long)doubts[i].count,
+                           doubts[i].count == 1 ? doubts[i].one : doubts[i].many);
     return words;
 }
