@@ -3,6 +3,7 @@
 #include "analyze/levels/levels.h"
 #include "analyze/lives/alive.h"
 #include "analyze/replay/replay_script.h"
+#include "analyze/replay/segment_kinds.h"
 #include "analyze/totals/level_steps.h"
 #include "base/grow.h"
 #include "base/sort.h"
@@ -400,14 +401,6 @@ static const char *why_unknown(const floor_state *s)
     return "";
 }
 
-static bool has_user_pool(const mv_trace *trace)
-{
-    for (uint32_t i = 0; i < trace->pools.count; i++)
-        if (trace->pools.a[i] == 0 && trace->pools.b[i] != 0)
-            return true;
-    return false;
-}
-
 static const char *note_of(const floor_state *s)
 {
     if (mv_trace_is_captured(s->trace) && mv_level_reserves(s->trace))
@@ -418,7 +411,7 @@ static const char *note_of(const floor_state *s)
     if (s->lives->doubts.lost_frees || s->lives->doubts.residual)
         return "frees are missing: blocks may have been freed earlier than they seem, and the "
                "floor may be lower";
-    if (has_user_pool(s->trace))
+    if (mv_has_pools_of_user(s->trace))
         return "if pool (0, N) belongs to CUDA graphs, its memory is not free for others, and the "
                "floor is higher";
     return "";

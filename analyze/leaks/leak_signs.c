@@ -1,12 +1,6 @@
 #include "analyze/leaks/leak_signs.h"
 
-/* Returns the pool of a block, or the default pool if the block's pool is unknown. */
-static uint32_t pool_of(const mv_leak_state *w, uint32_t row)
-{
-    mv_pool_id pool = mv_alloc_pool(w->lives, row);
-
-    return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL.row : pool.row;
-}
+#include "analyze/heap/domains.h"
 
 /* Measures the leaks' blocks. The blocks are in order of birth, so a pool that differs from the
  * latest one counts as a new pool. */
@@ -21,7 +15,7 @@ static void measure_blocks(const mv_leak_state *w, const uint32_t *leak_of, uint
         if (!w->out->is_leaked[i])
             continue;
         leak = leak_of[mv_site_of(&w->sites, a->stack[i])];
-        pool = pool_of(w, i);
+        pool = mv_domain_pool(mv_alloc_pool(w->lives, i)).row;
         if (a->requested[i] > signs[leak].largest_block)
             signs[leak].largest_block = a->requested[i];
         signs[leak].private_pools += pool != MV_DEFAULT_POOL.row && pool != latest_pool[leak];

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/code/stack_marks.h"
+#include "analyze/heap/domains.h"
 #include "analyze/leaks/group_changes.h"
 #include "analyze/leaks/growing_block.h"
 #include "analyze/leaks/growing_line.h"
@@ -346,12 +347,10 @@ static int direction_of_steps(const mv_leak_state *w)
 
 static bool is_in_private_pools(const mv_leak_state *w, const mv_site_use *use)
 {
-    for (uint32_t i = 0; i < use->alive; i++) {
-        mv_pool_id pool = mv_alloc_pool(w->lives, w->alive_row[use->first_alive + i]);
-
-        if (pool.row == MV_NO_ROW || pool.row == MV_DEFAULT_POOL.row)
+    for (uint32_t i = 0; i < use->alive; i++)
+        if (mv_domain_pool(mv_alloc_pool(w->lives, w->alive_row[use->first_alive + i])).row ==
+            MV_DEFAULT_POOL.row)
             return false;
-    }
     return true;
 }
 

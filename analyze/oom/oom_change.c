@@ -77,11 +77,9 @@ static uint32_t list_candidates(const mv_heap *heap, const mv_heap_map *map, can
     const mv_segment_lives *s = &heap->lives->segments;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < map->count; i++) {
-        uint32_t pool = s->pool[map->segment[i]].row;
-        if (pool == MV_DEFAULT_POOL.row || pool == MV_NO_ROW)
+    for (uint32_t i = 0; i < map->count; i++)
+        if (mv_domain_pool(s->pool[map->segment[i]]).row == MV_DEFAULT_POOL.row)
             out[count++] = (candidate){map->size[i], map->size[i] - map->free[i], i};
-    }
     return count;
 }
 

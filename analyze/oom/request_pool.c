@@ -1,18 +1,6 @@
 #include "analyze/oom/request_pool.h"
 
-/* Whether the user created the pool: MemPool and graph_pool_handle() create (0, n). */
-static bool is_of_user(const mv_pools *pools, mv_pool_id pool)
-{
-    return pool.row < pools->count && pools->a[pool.row] == 0 && pools->b[pool.row] != 0;
-}
-
-static bool has_pools_of_users(const mv_pools *pools)
-{
-    for (uint32_t i = 0; i < pools->count; i++)
-        if (is_of_user(pools, (mv_pool_id){i}))
-            return true;
-    return false;
-}
+#include "analyze/replay/segment_kinds.h"
 
 bool mv_request_pools_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            mv_request_pools *out)
@@ -22,7 +10,7 @@ bool mv_request_pools_find(mv_arena *arena, const mv_trace *trace, const mv_live
     uint8_t *is_known;
 
     *out = (mv_request_pools){.stacks = stacks};
-    if (!has_pools_of_users(&trace->pools))
+    if (!mv_has_pools_of_user(trace))
         return true;
     out->of_stack = mv_push_array(arena, mv_pool_id, stacks);
     is_known = mv_push_array(arena, uint8_t, stacks);
@@ -36,7 +24,7 @@ bool mv_request_pools_find(mv_arena *arena, const mv_trace *trace, const mv_live
 
         if (stack >= stacks || stack == MV_EMPTY_STACK.row)
             continue;
-        if (!is_known[stack] && is_of_user(&trace->pools, pool))
+        if (!is_known[stack] && mv_pool_is_of_user(trace, pool))
             out->of_stack[stack] = pool;
         else if (out->of_stack[stack].row != pool.row)
             out->of_stack[stack] = MV_NO_POOL;

@@ -10,11 +10,19 @@ typedef struct {
 
 enum { PLAIN = 1, EXPANDABLE = 2 };
 
-/* Whether the pool is a MemPool. MemPools have ids (0, N), whereas pools of CUDA graphs have ids
- * (N, 0). */
-static bool is_user_pool(const mv_trace *trace, uint32_t pool)
+bool mv_pool_is_of_user(const mv_trace *trace, mv_pool_id pool)
 {
-    return trace->pools.a[pool] == 0 && trace->pools.b[pool] != 0;
+    const mv_pools *pools = &trace->pools;
+
+    return pool.row < pools->count && pools->a[pool.row] == 0 && pools->b[pool.row] != 0;
+}
+
+bool mv_has_pools_of_user(const mv_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->pools.count; i++)
+        if (mv_pool_is_of_user(trace, (mv_pool_id){i}))
+            return true;
+    return false;
 }
 
 static bool find_kinds(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
@@ -30,7 +38,8 @@ static bool find_kinds(mv_arena *scratch, const mv_trace *trace, const mv_lives 
     for (uint32_t i = 0; seen && i < trace->pools.count; i++) {
         out->both = out->both || seen[i] == (PLAIN | EXPANDABLE);
         out->expands = out->expands || seen[i] & EXPANDABLE;
-        if (seen[i] == PLAIN && is_user_pool(trace, i) && out->user == MV_NO_ROW)
+        if (seen[i] == PLAIN && mv_pool_is_of_user(trace, (mv_pool_id){i}) &&
+            out->user == MV_NO_ROW)
             out->user = i;
     }
     return seen != NULL;
