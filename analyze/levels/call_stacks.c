@@ -50,24 +50,30 @@ static bool rows_find(mv_arena *scratch, const mv_trace *trace, call_rows *out)
     return true;
 }
 
-bool mv_stacks_push(mv_arena *arena, const mv_stacks *from, uint32_t stacks, uint64_t stack_frames,
-                    mv_stacks *out)
+bool mv_stacks_make_room(mv_arena *arena, mv_trace *trace, uint32_t frames, uint32_t stacks,
+                         uint64_t stack_frames)
 {
-    uint64_t frames = from->first[from->count];
+    const mv_stacks *from = &trace->stacks;
+    uint64_t used = from->first[from->count];
+    mv_stacks to = {.count = from->count};
+    mv_frames more;
 
-    out->count = from->count;
-    out->first = mv_push_array(arena, mv_value_of_END, (uint64_t)from->count + stacks + 1);
-    out->frame = mv_push_array(arena, mv_frame_id, frames + stack_frames + 1);
-    if (!out->first || !out->frame)
+    to.first = mv_push_array(arena, mv_value_of_END, (uint64_t)from->count + stacks + 1);
+    to.frame = mv_push_array(arena, mv_frame_id, used + stack_frames + 1);
+    if (!to.first || !to.frame ||
+        !mv_table_copy(arena, mv_table_find(MV_WIRE_FRAMES), &trace->frames, frames, &more))
         return false;
-    memcpy(out->first, from->first, ((uint64_t)from->count + 1) * sizeof *out->first);
-    if (frames)
-        memcpy(out->frame, from->frame, frames * sizeof *out->frame);
+    memcpy(to.first, from->first, ((uint64_t)from->count + 1) * sizeof *to.first);
+    if (used)
+        memcpy(to.frame, from->frame, used * sizeof *to.frame);
+    trace->frames = more;
+    trace->stacks = to;
     return true;
 }
 
-void mv_frames_add_call(mv_frames *frames, mv_string_id function, mv_string_id library)
+void mv_frames_add_call(mv_trace *trace, mv_string_id function, mv_string_id library)
 {
+    mv_frames *frames = &trace->frames;
     uint32_t at = frames->count++;
 
 #define ABSENT(T, number, name, kind, absent, ...) frames->name[at] = (mv_value_of_##kind){absent};
@@ -77,14 +83,14 @@ void mv_frames_add_call(mv_frames *frames, mv_string_id function, mv_string_id l
     frames->file[at] = library;
 }
 
-void mv_stacks_add(const mv_trace *trace, mv_stacks *stacks, mv_frame_id innermost,
-                   mv_stack_id rest, uint32_t cut)
+void mv_stacks_add(mv_trace *trace, mv_stack_id rest, uint32_t cut)
 {
+    mv_stacks *stacks = &trace->stacks;
     uint64_t at = stacks->first[stacks->count];
     uint32_t length;
     const mv_frame_id *frames = mv_stack_frames(trace, rest, &length);
 
-    stacks->frame[at++] = innermost;
+    stacks->frame[at++] = (mv_frame_id){trace->frames.count - 1};
     if (length > cut)
         memcpy(stacks->frame + at, frames + cut, (length - cut) * sizeof *frames);
     stacks->first[++stacks->count] = at + length - cut;
@@ -94,16 +100,12 @@ mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
 {
     mv_arena scratch;
     call_rows more;
-    mv_frames frames;
-    mv_stacks stacks;
     bool is_enough;
 
     mv_arena_init(&scratch, arena->budget);
     *of_call = mv_push_array(arena, mv_stack_id, (uint64_t)trace->api_calls.count + 1);
-    is_enough =
-        *of_call && rows_find(&scratch, trace, &more) &&
-        mv_table_copy(arena, mv_table_find(MV_WIRE_FRAMES), &trace->frames, more.frames, &frames) &&
-        mv_stacks_push(arena, &trace->stacks, more.stacks, more.stack_frames, &stacks);
+    is_enough = *of_call && rows_find(&scratch, trace, &more) &&
+                mv_stacks_make_room(arena, trace, more.frames, more.stacks, more.stack_frames);
     if (!is_enough) {
         mv_arena_release(&scratch);
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "stacks of calls");
@@ -113,14 +115,11 @@ mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
     for (uint32_t i = 0; i < more.count; i++) {
         const call_row *row = &more.rows[i];
         if (i == 0 || !is_same_frame(row, row - 1))
-            mv_frames_add_call(&frames, (mv_string_id){row->api}, (mv_string_id){row->library});
+            mv_frames_add_call(trace, (mv_string_id){row->api}, (mv_string_id){row->library});
         if (i == 0 || !is_same_stack(row, row - 1))
-            mv_stacks_add(trace, &stacks, (mv_frame_id){frames.count - 1},
-                          (mv_stack_id){row->stack}, 0);
-        (*of_call)[row->call] = (mv_stack_id){stacks.count - 1};
+            mv_stacks_add(trace, (mv_stack_id){row->stack}, 0);
+        (*of_call)[row->call] = (mv_stack_id){trace->stacks.count - 1};
     }
     mv_arena_release(&scratch);
-    trace->frames = frames;
-    trace->stacks = stacks;
     return MV_OK;
 }

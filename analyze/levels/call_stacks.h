@@ -12,16 +12,16 @@ mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
-/* Makes a copy of the stacks with room for `stacks` more stacks, which have `stack_frames` frames
- * in total. Returns false when out of memory. */
-bool mv_stacks_push(mv_arena *arena, const mv_stacks *from, uint32_t stacks, uint64_t stack_frames,
-                    mv_stacks *out);
-
-/* Adds a stack that consists of `innermost` and the frames of `rest` except for its first `cut`
- * frames. There must be room for it. */
-void mv_stacks_add(const mv_trace *trace, mv_stacks *stacks, mv_frame_id innermost,
-                   mv_stack_id rest, uint32_t cut);
+/* Copies the trace's frames and stacks to make room for `frames` more frames and `stacks` more
+ * stacks, which have `stack_frames` frames in total. Returns false, without a change, when out of
+ * memory. */
+bool mv_stacks_make_room(mv_arena *arena, mv_trace *trace, uint32_t frames, uint32_t stacks,
+                         uint64_t stack_frames);
 
 /* Adds the frame of a call, which consists of a function and, instead of a file, the library that
  * owns the function. There must be room for it. */
-void mv_frames_add_call(mv_frames *frames, mv_string_id function, mv_string_id library);
+void mv_frames_add_call(mv_trace *trace, mv_string_id function, mv_string_id library);
+
+/* Adds a stack that consists of the last frame of the trace and the frames of `rest` except for its
+ * first `cut` frames. There must be room for it. */
+void mv_stacks_add(mv_trace *trace, mv_stack_id rest, uint32_t cut);

@@ -5,7 +5,6 @@
 #include "analyze/code/native_frame.h"
 #include "analyze/levels/call_stacks.h"
 #include "base/sort.h"
-#include "parse/model/tables.h"
 
 typedef struct {
     uint32_t heap, stack, is_bound, call; /* is_bound: the call was made through ctypes or cffi */
@@ -126,8 +125,7 @@ static void find_functions(const mv_trace *trace, call_rows *rows)
 
 /* Adds one frame for each heap and registering function. The rows must be sorted by heap and
  * function. */
-static void add_all(const mv_trace *trace, call_rows *rows, mv_frames *frames, mv_stacks *stacks,
-                    mv_stack_id *of_call)
+static void add_all(mv_trace *trace, const call_rows *rows, mv_stack_id *of_call)
 {
     const call_row *last = NULL;
 
@@ -136,11 +134,10 @@ static void add_all(const mv_trace *trace, call_rows *rows, mv_frames *frames, m
         if (row->cut == 0)
             continue;
         if (!last || last->heap != row->heap || last->function != row->function)
-            mv_frames_add_call(frames, (mv_string_id){row->function}, (mv_string_id){row->heap});
+            mv_frames_add_call(trace, (mv_string_id){row->function}, (mv_string_id){row->heap});
         if (!last || !is_same_stack(row, last))
-            mv_stacks_add(trace, stacks, (mv_frame_id){frames->count - 1},
-                          (mv_stack_id){row->stack}, row->cut);
-        of_call[row->call] = (mv_stack_id){stacks->count - 1};
+            mv_stacks_add(trace, (mv_stack_id){row->stack}, row->cut);
+        of_call[row->call] = (mv_stack_id){trace->stacks.count - 1};
         last = row;
     }
 }
@@ -149,8 +146,6 @@ mv_code mv_heap_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
 {
     const mv_heap_calls *c = &trace->heap_calls;
     mv_arena scratch;
-    mv_frames frames;
-    mv_stacks stacks;
     call_rows rows;
     bool is_enough;
 
@@ -162,9 +157,7 @@ mv_code mv_heap_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
         mv_sort_rows(&scratch, rows.rows, rows.count, MV_RISING(call_row, heap),
                      MV_RISING(call_row, function), MV_RISING(call_row, stack),
                      MV_RISING(call_row, is_bound));
-        is_enough = mv_table_copy(arena, mv_table_find(MV_WIRE_FRAMES), &trace->frames, rows.stacks,
-                                  &frames) &&
-                    mv_stacks_push(arena, &trace->stacks, rows.stacks, rows.stack_frames, &stacks);
+        is_enough = mv_stacks_make_room(arena, trace, rows.stacks, rows.stacks, rows.stack_frames);
     }
     if (!is_enough) {
         mv_arena_release(&scratch);
@@ -172,9 +165,7 @@ mv_code mv_heap_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
     }
     if (c->count)
         memcpy(*of_call, c->stack, c->count * sizeof **of_call);
-    add_all(trace, &rows, &frames, &stacks, *of_call);
+    add_all(trace, &rows, *of_call);
     mv_arena_release(&scratch);
-    trace->frames = frames;
-    trace->stacks = stacks;
     return MV_OK;
 }

@@ -1,5 +1,7 @@
 #include "analyze/ranks/summary_code.h"
 
+#include "parse/model/tables.h"
+
 bool mv_code_push_strings(mv_arena *arena, mv_trace *code, uint64_t count, uint64_t bytes)
 {
     code->strings.at = mv_push_array(arena, uint64_t, count + 1);
@@ -11,13 +13,11 @@ bool mv_code_push_frames(mv_arena *arena, mv_trace *code, uint64_t count)
 {
     mv_frames *f = &code->frames;
 
-    f->function = mv_push_array(arena, mv_string_id, count);
-    f->file = mv_push_array(arena, mv_string_id, count);
-    f->line = mv_push_array(arena, int64_t, count);
-    f->fx = mv_push_array(arena, uint32_t, count);
-    for (uint64_t i = 0; f->fx && i < count; i++)
+    if (!mv_table_copy(arena, mv_table_find(MV_WIRE_FRAMES), &(mv_frames){0}, count, f))
+        return false;
+    for (uint64_t i = 0; i < count; i++)
         f->fx[i] = MV_NO_ROW;
-    return f->function && f->file && f->line && f->fx;
+    return true;
 }
 
 bool mv_code_push_stacks(mv_arena *arena, mv_trace *code, uint64_t count, uint64_t frames)
