@@ -13,18 +13,14 @@ static int64_t *rise_of_groups(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     int64_t *rise = mv_push_array(w->scratch, int64_t, w->sites.groups);
-    uint32_t last = w->out->steps.count - 1, first = last + 1 - w->out->floor.steps, from = 0;
+    uint32_t last = w->out->steps.count - 1, first = last + 1 - w->out->floor.steps;
 
-    for (uint32_t k = 0; rise && k < w->floor.lasting.count; k++) {
-        uint32_t i = w->floor.lasting.row[k], end;
-        int64_t *of;
+    for (mv_floor_walk at = {.floor = &w->floor, .allocs = a}; rise && mv_floor_next(&at);) {
+        uint32_t end = mv_floor_bin(&w->floor, a->freed[at.row]);
+        int64_t *of = &rise[mv_leak_group_of(w, at.row)], bytes = (int64_t)a->block[at.row];
 
-        if (!mv_floor_holds(&w->floor, a, i, &from))
-            continue;
-        end = mv_floor_bin(&w->floor, a->freed[i]);
-        of = &rise[mv_leak_group_of(w, i)];
-        *of += from <= last && end > last ? (int64_t)a->block[i] : 0;
-        *of -= from <= first && end > first ? (int64_t)a->block[i] : 0;
+        *of += at.from <= last && end > last ? bytes : 0;
+        *of -= at.from <= first && end > first ? bytes : 0;
     }
     return rise;
 }
@@ -69,14 +65,11 @@ const char *mv_floor_risen_why(mv_leak_state *w)
 bool mv_floor_without_set_up(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
-    uint32_t first = mv_growth_first_bin(w->out->steps.count), from = 0;
+    uint32_t first = mv_growth_first_bin(w->out->steps.count);
 
-    for (uint32_t k = 0; k < w->floor.lasting.count; k++) {
-        uint32_t i = w->floor.lasting.row[k];
-        if (mv_floor_holds(&w->floor, a, i, &from) && from <= first &&
-            mv_floor_bin(&w->floor, a->freed[i]) == w->floor.bins - 1)
-            mv_leak_explain(w, i);
-    }
+    for (mv_floor_walk at = {.floor = &w->floor, .allocs = a}; mv_floor_next(&at);)
+        if (at.from <= first && mv_floor_bin(&w->floor, a->freed[at.row]) == w->floor.bins - 1)
+            mv_leak_explain(w, at.row);
     w->explains_more = false;
     return mv_leak_floor_rises(w, NULL);
 }
@@ -86,17 +79,15 @@ bool mv_floor_without_gone(mv_leak_state *w)
     const mv_alloc_lives *a = &w->lives->allocs;
     uint8_t *stays = mv_push_array(w->scratch, uint8_t, w->sites.groups);
     const char *rises_by = w->rises_by;
-    uint32_t from = 0;
 
     if (!stays)
         return false;
     for (uint32_t k = 0; k < w->floor.lasting.count; k++)
         if (a->freed[w->floor.lasting.row[k]] == MV_NEVER)
             stays[mv_leak_group_of(w, w->floor.lasting.row[k])] = 1;
-    for (uint32_t k = 0; k < w->floor.lasting.count; k++)
-        if (mv_floor_holds(&w->floor, a, w->floor.lasting.row[k], &from) &&
-            !stays[mv_leak_group_of(w, w->floor.lasting.row[k])])
-            mv_leak_explain(w, w->floor.lasting.row[k]);
+    for (mv_floor_walk at = {.floor = &w->floor, .allocs = a}; mv_floor_next(&at);)
+        if (!stays[mv_leak_group_of(w, at.row)])
+            mv_leak_explain(w, at.row);
     if (!mv_leak_floor_rises(w, "lines of which nothing is alive at the end"))
         return false;
     if (w->out->floor.rises) /* it still rises, so these lines are not the reason */

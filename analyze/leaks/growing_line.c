@@ -20,15 +20,11 @@ static uint64_t *older_of_groups(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     uint64_t *older = mv_push_array(w->scratch, uint64_t, w->sites.groups);
-    uint32_t last = w->floor.bins - 2, from = 0;
+    uint32_t last = w->floor.bins - 2;
 
-    for (uint32_t k = 0; older && k < w->floor.lasting.count; k++) {
-        uint32_t i = w->floor.lasting.row[k];
-
-        if (mv_floor_holds(&w->floor, a, i, &from) && from + FLOORS_OF_REQUEST <= last &&
-            w->floor.moment[last] <= a->freed[i])
-            older[mv_leak_group_of(w, i)] += a->requested[i];
-    }
+    for (mv_floor_walk at = {.floor = &w->floor, .allocs = a}; older && mv_floor_next(&at);)
+        if (at.from + FLOORS_OF_REQUEST <= last && w->floor.moment[last] <= a->freed[at.row])
+            older[mv_leak_group_of(w, at.row)] += a->requested[at.row];
     return older;
 }
 

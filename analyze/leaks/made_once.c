@@ -30,7 +30,7 @@ bool mv_made_once_explain(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.groups);
-    uint32_t count, from = 0;
+    uint32_t count;
     const mv_group_change *list =
         grows ? mv_group_changes(w, a->block, w->is_explained, &count) : NULL;
 
@@ -41,9 +41,8 @@ bool mv_made_once_explain(mv_leak_state *w)
             end++;
         grows[list[i].group] = count_rises(w, list, i, end) > MOST_RISES;
     }
-    for (uint32_t k = 0; k < w->floor.lasting.count; k++)
-        if (mv_floor_holds(&w->floor, a, w->floor.lasting.row[k], &from) &&
-            !grows[mv_leak_group_of(w, w->floor.lasting.row[k])])
-            mv_leak_explain(w, w->floor.lasting.row[k]);
+    for (mv_floor_walk at = {.floor = &w->floor, .allocs = a}; mv_floor_next(&at);)
+        if (!grows[mv_leak_group_of(w, at.row)])
+            mv_leak_explain(w, at.row);
     return mv_leak_floor_rises(w, "blocks made once or twice by a line");
 }

@@ -137,20 +137,19 @@ static bool is_wanted(const mv_alloc_lives *a, uint32_t row, const uint64_t *siz
 static bool list_changes(mv_arena *scratch, sizes *s, const uint64_t *size, uint32_t count)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    uint32_t from = 0, end;
 
     s->changes = mv_push_array(scratch, change, 2 * (uint64_t)s->floor->lasting.count);
-    for (uint32_t k = 0; s->changes && k < s->floor->lasting.count; k++) {
-        uint32_t i = s->floor->lasting.row[k];
-
-        if (!mv_floor_holds(s->floor, a, i, &from) || !is_wanted(a, i, size, count))
-            continue;
-        end = mv_floor_bin(s->floor, a->freed[i]);
-        s->changes[s->count++] = (change){a->block[i], from, 1, from};
-        s->changes[s->count++] = (change){a->block[i], end, -1, -(double)end};
-    }
     if (!s->changes)
         return false;
+    for (mv_floor_walk at = {.floor = s->floor, .allocs = a}; mv_floor_next(&at);) {
+        uint32_t end;
+
+        if (!is_wanted(a, at.row, size, count))
+            continue;
+        end = mv_floor_bin(s->floor, a->freed[at.row]);
+        s->changes[s->count++] = (change){a->block[at.row], at.from, 1, at.from};
+        s->changes[s->count++] = (change){a->block[at.row], end, -1, -(double)end};
+    }
     mv_sort_rows(scratch, s->changes, s->count, MV_RISING(change, size), MV_RISING(change, bin));
     for (uint32_t i = 1; i < s->count; i++)
         if (s->changes[i].size == s->changes[i - 1].size) {
@@ -201,7 +200,7 @@ static bool add_sites(mv_arena *scratch, const mv_lives *lives, const mv_sites *
 {
     quarters *held = mv_push_array(scratch, quarters, sites->count);
     quarters *of_kept = mv_push_array(scratch, quarters, sites->count);
-    uint32_t end = floor->bins - 1, from = 0;
+    uint32_t end = floor->bins - 1;
 
     if (!held || !of_kept)
         return false;
@@ -216,12 +215,11 @@ static bool add_sites(mv_arena *scratch, const mv_lives *lives, const mv_sites *
         of_kept[s] = held[s];
     for (uint32_t i = 0; i < count; i++)
         add_block(&of_kept[kept[i].site], floor, &lives->allocs, kept[i].row);
-    for (uint32_t k = 0; k < floor->lasting.count; k++) {
-        uint32_t row = floor->lasting.row[k];
-        quarters *q = &held[mv_site_of(sites, lives->allocs.stack[row])];
+    for (mv_floor_walk at = {.floor = floor, .allocs = &lives->allocs}; mv_floor_next(&at);) {
+        quarters *q = &held[mv_site_of(sites, lives->allocs.stack[at.row])];
 
-        if (mv_floor_holds(floor, &lives->allocs, row, &from) && q->cut[CUTS - 1] > 0)
-            add_block(q, floor, &lives->allocs, row);
+        if (q->cut[CUTS - 1] > 0)
+            add_block(q, floor, &lives->allocs, at.row);
     }
     *held_sums = held;
     *kept_sums = of_kept;

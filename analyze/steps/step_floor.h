@@ -32,16 +32,31 @@ static inline uint32_t mv_floor_bin(const mv_floor *floor, uint32_t event)
     return (uint32_t)mv_upper_bound_u32(floor->moment, floor->bins, event);
 }
 
-/* Whether an allocation is part of the floor of any bin; most allocations are not. Must be called
- * for allocations in order of birth, with *from initially 0; sets *from to the first bin whose
- * floor comes after the birth. All such allocations are in `lasting`. */
-static inline bool mv_floor_holds(const mv_floor *floor, const mv_alloc_lives *allocs, uint32_t row,
-                                  uint32_t *from)
+/* Visits the allocations that are part of the floor of any bin, in order of birth. Most allocations
+ * are not.
+ *
+ *     for (mv_floor_walk at = {.floor = floor, .allocs = allocs}; mv_floor_next(&at);)
+ *         ... at.row, at.from ... */
+typedef struct {
+    const mv_floor *floor;
+    const mv_alloc_lives *allocs;
+    uint32_t next; /* row of floor->lasting */
+    uint32_t row;  /* the allocation */
+    uint32_t from; /* the first bin whose floor comes after its birth */
+} mv_floor_walk;
+
+static inline bool mv_floor_next(mv_floor_walk *walk)
 {
-    while (*from < floor->bins && allocs->birth[row] != MV_BEFORE &&
-           floor->moment[*from] <= allocs->birth[row])
-        ++*from;
-    return *from < floor->bins && floor->moment[*from] <= allocs->freed[row];
+    const mv_floor *f = walk->floor;
+
+    while (walk->next < f->lasting.count) {
+        uint32_t row = walk->row = f->lasting.row[walk->next++], birth = walk->allocs->birth[row];
+        while (walk->from < f->bins && birth != MV_BEFORE && f->moment[walk->from] <= birth)
+            walk->from++;
+        if (walk->from < f->bins && f->moment[walk->from] <= walk->allocs->freed[row])
+            return true;
+    }
+    return false;
 }
 
 /* Finds the floor. O(events + allocations). Fails only when out of memory. */
