@@ -52,7 +52,6 @@ static mv_finding finding(mv_finding_kind kind, mv_report report, const char *ve
                         .culprit = "",
                         .advice = "",
                         .stack = MV_NO_STACK,
-                        .frame = MV_NO_FRAME,
                         .category = MV_NO_ROW};
 }
 
@@ -95,7 +94,6 @@ static void blame(findings_builder *g, mv_finding *f, mv_stack_id stack)
     char label[256];
 
     f->stack = stack;
-    f->frame = mv_culprit_frame(g->of->trace, kinds, stack);
     f->culprit = mv_make_text(&g->words, "%s",
                               mv_culprit_label(g->of->trace, kinds, stack, label, sizeof label));
 }
@@ -195,7 +193,6 @@ static void add_leak(findings_builder *g, const mv_leak *leak)
                           leak->kind == MV_LEAK_UNKNOWN ? "" : mv_leak_kind_name(leak->kind),
                           leak->kind == MV_LEAK_UNKNOWN ? "" : ": ", leak->evidence);
     f.stack = leak->stack;
-    f.frame = leak->culprit;
     f.leak = (uint32_t)(leak - g->of->leaks->leaks);
     count_blocks(&f, MV_BLOCKS_OF_LEAK, leak->bytes, leak->blocks);
     set_place(&f, (exit < events ? exit : events) - 1, leak->first_event, events);

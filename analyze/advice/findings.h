@@ -93,7 +93,6 @@ typedef struct {
     uint32_t first, last; /* first and last event of the finding, or MV_BEFORE. If last < first, the
                            * finding has only the event `first` */
     mv_stack_id stack;    /* stack of the line to blame, or MV_NO_STACK */
-    mv_frame_id frame;    /* frame of that line, or MV_NO_FRAME */
     uint32_t category;    /* category of the counted blocks; MV_NO_ROW: all blocks of the line */
     /* The counted blocks that are allocated, or that wait for a stream, at that moment. */
     mv_finding_blocks of;

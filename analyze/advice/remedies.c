@@ -88,7 +88,6 @@ static bool keep_row(remedy_search *s, mv_remedy *row)
     const mv_replay_result *r = &row->trial.result;
     mv_trial free;
 
-    s->out->tried += !r->gave_up;
     row->serves = r->counts.ooms == 0 && !r->gave_up;
     row->spare = s->has_failure ? r->spare : MV_NO_BYTES;
     row->reaches = row->serves && has_room(s, row);

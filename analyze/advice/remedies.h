@@ -36,7 +36,6 @@ typedef struct {
     uint32_t retries; /* how often cached memory must be released for this */
     uint64_t needs;   /* bytes reserved under the recorded settings when every request is served */
     uint64_t rest;    /* further bytes that the run needs after a failed request */
-    uint32_t tried;   /* number of changes replayed */
     uint32_t count;
     mv_remedy *rows;     /* [count] the changes that reach the target, cheapest first, followed by
                           * the other changes, sorted by bytes */

@@ -21,7 +21,6 @@ typedef struct {
     bool lacks_line; /* there was not enough memory to look for the line during the trials */
     bool has_line;   /* a line that pins memory was found: */
     mv_pin pin;
-    uint64_t stranded;
     bool ran_out_of_memory; /* according to the out-of-memory report, the last failed request failed
                              * for lack of memory */
 } whatif_state;
@@ -124,7 +123,6 @@ static mv_code look_for_line(whatif_state *s, mv_err *err)
         f.pins.lines[0].stranded >= f.pins.stranded / 2) {
         s->has_line = true;
         s->pin = f.pins.lines[0];
-        s->stranded = f.pins.stranded;
     }
     mv_arena_release(&own);
     return err->code;
@@ -142,7 +140,6 @@ static mv_code try_line(whatif_state *s, mv_err *err)
         return MV_OK;
     line->found = true;
     line->pin = s->pin;
-    line->stranded = s->stranded;
     return mv_trials_try_line(&s->out->trials, s->sites, line->pin.group, &line->apart, err);
 }
 

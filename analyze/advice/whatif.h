@@ -14,7 +14,6 @@
 typedef struct {
     bool found;
     mv_pin pin;
-    uint64_t stranded; /* number of bytes that all lines pinned at that moment */
     mv_trial apart;
 } mv_whatif_line;
 

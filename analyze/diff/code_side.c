@@ -66,7 +66,6 @@ static void number_places(mv_code_side *out, const frame_code *sorted, uint32_t 
         }
         if (new_function) {
             out->of_file[out->functions] = out->files - 1;
-            out->name[out->functions] = p->name;
             out->name_hash[out->functions] =
                 mv_pair_mix_text(0, mv_string_span(out->trace, frames->function[p->frame]));
             out->first_line[out->functions++] = out->lines;
@@ -120,7 +119,6 @@ bool mv_code_side_find(mv_arena *arena, const mv_trace *trace, const uint8_t *ki
     out->file_text = mv_push_array(arena, uint32_t, count);
     out->file = mv_push_array(arena, mv_string_id, count);
     out->of_file = mv_push_array(arena, uint32_t, count);
-    out->name = mv_push_array(arena, uint32_t, count);
     out->name_hash = mv_push_array(arena, uint64_t, count);
     out->calls = mv_push_array(arena, mv_callees, count);
     out->first_line = mv_push_array(arena, uint32_t, (uint64_t)count + 1);
@@ -128,7 +126,7 @@ bool mv_code_side_find(mv_arena *arena, const mv_trace *trace, const uint8_t *ki
     out->line_calls = mv_push_array(arena, mv_callees, count);
     out->line_of = mv_push_array(arena, uint32_t, count);
     out->function_of = mv_push_array(arena, uint32_t, count);
-    if (!sorted || !out->file_text || !out->file || !out->of_file || !out->name || !out->calls ||
+    if (!sorted || !out->file_text || !out->file || !out->of_file || !out->calls ||
         !out->name_hash || !out->first_line || !out->line || !out->line_calls || !out->line_of ||
         !out->function_of)
         return false;

@@ -19,7 +19,6 @@ typedef struct {
     mv_string_id *file;  /* [files] string that contains the file's path */
     uint32_t functions;
     uint32_t *of_file;      /* [functions] the function's row in files */
-    uint32_t *name;         /* [functions] number of the function's name */
     uint64_t *name_hash;    /* [functions] hash of the function's name */
     mv_callees *calls;      /* [functions] callees of all lines of the function */
     uint32_t *first_line;   /* [functions + 1] first row of the function in lines */

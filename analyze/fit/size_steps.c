@@ -9,7 +9,6 @@ typedef struct {
     const mv_sized_run *runs;
     uint32_t count;
     const mv_lives *lives;
-    mv_err *err;
 } finder;
 
 static mv_code no_memory(mv_err *err)
@@ -247,7 +246,7 @@ static bool try_rows(const finder *f, uint32_t *at, uint32_t count, mv_size_step
 mv_code mv_size_steps_find(mv_arena *arena, const mv_sized_run *runs, uint32_t count,
                            const mv_steps *marks, mv_size_steps *out, mv_err *err)
 {
-    finder f = {arena, runs, count, runs[0].lives, err};
+    finder f = {arena, runs, count, runs[0].lives};
     uint32_t *at = mv_push_array(arena, uint32_t, f.lives->allocs.count + (uint64_t)marks->count);
     uint32_t missing, rare;
     uint64_t most = 0;

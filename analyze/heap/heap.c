@@ -157,7 +157,7 @@ mv_code mv_heap_init(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
 {
     mv_code code = MV_OK;
 
-    *out = (mv_heap){.trace = trace, .lives = lives, .event = MV_BEFORE};
+    *out = (mv_heap){.lives = lives, .event = MV_BEFORE};
     out->defers = has_deferred(lives);
     if (lives->ranks)
         out->ranks = *lives->ranks;

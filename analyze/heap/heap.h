@@ -31,7 +31,6 @@ static inline int64_t mv_heap_unexplained(const mv_heap_sums *sums)
 }
 
 typedef struct {
-    const mv_trace *trace;
     const mv_lives *lives;
     mv_address_ranks ranks;
     mv_domains domains;

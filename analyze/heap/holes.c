@@ -4,7 +4,7 @@
 
 static bool init_tree(mv_arena *arena, uint32_t count, mv_maxtree *tree)
 {
-    *tree = (mv_maxtree){.count = count, .leaves = 1};
+    *tree = (mv_maxtree){.leaves = 1};
     while (tree->leaves < count && tree->leaves <= UINT32_MAX / 4)
         tree->leaves *= 2;
     tree->node = mv_push_array(arena, uint64_t, 2 * (uint64_t)tree->leaves);

@@ -18,8 +18,7 @@
 
 /* A tournament tree, which finds the maximum of any range of values while the values change. */
 typedef struct {
-    uint32_t count;  /* number of values, all of which are initially 0 */
-    uint32_t leaves; /* number of leaves, a power of two */
+    uint32_t leaves; /* number of leaves, a power of two; all values are initially 0 */
     uint64_t *node;  /* [2 * leaves] node i is the larger of nodes 2i and 2i + 1; the leaves are the
                       * second half */
 } mv_maxtree;

@@ -8,24 +8,8 @@ typedef struct {
     const mv_sites *sites;
     uint32_t *line_of; /* [2 * groups] row of lines + 1, first by the group of the free, then by the
                         * group of the allocation */
-    uint8_t *is_seen;  /* [streams] 1: blocks on this stream are waiting */
-    uint64_t largest;
     mv_waiting *out;
 } waiting_search;
-
-static void count_stream(waiting_search *w, uint32_t row, uint64_t bytes)
-{
-    mv_stream_id stream = mv_alloc_stream(w->lives, row);
-
-    if (stream.row == MV_NO_ROW)
-        return;
-    w->out->streams += !w->is_seen[stream.row];
-    w->is_seen[stream.row] = 1;
-    if (bytes > w->largest) {
-        w->largest = bytes;
-        w->out->stream = stream;
-    }
-}
 
 static void add_block(waiting_search *w, uint32_t row)
 {
@@ -53,7 +37,6 @@ static void add_block(waiting_search *w, uint32_t row)
     }
     w->out->bytes += a->block[row];
     w->out->blocks++;
-    count_stream(w, row, a->block[row]);
 }
 
 static bool is_waiting(const mv_lives *lives, uint32_t row, uint32_t event)
@@ -65,23 +48,17 @@ mv_code mv_waiting_find(mv_arena *arena, const mv_lives *lives, const mv_sites *
                         uint32_t event, mv_waiting *out, mv_err *err)
 {
     waiting_search w = {.lives = lives, .sites = sites, .out = out};
-    uint32_t rows = lives->allocs.count, count = 0, streams = 0;
+    uint32_t rows = lives->allocs.count, count = 0;
     mv_arena scratch;
     bool made;
 
-    *out = (mv_waiting){.stream = {MV_NO_ROW}};
+    *out = (mv_waiting){0};
     for (uint32_t i = 0; i < rows; i++)
-        if (is_waiting(lives, i, event)) {
-            mv_stream_id stream = mv_alloc_stream(lives, i);
-            count++;
-            if (stream.row != MV_NO_ROW && stream.row >= streams)
-                streams = stream.row + 1;
-        }
+        count += is_waiting(lives, i, event);
     mv_arena_init(&scratch, arena->budget);
     w.line_of = mv_push_array(&scratch, uint32_t, 2 * (uint64_t)sites->groups);
-    w.is_seen = mv_push_array(&scratch, uint8_t, streams);
     out->lines = mv_push_array(arena, mv_waiting_line, count);
-    made = w.line_of && w.is_seen && out->lines;
+    made = w.line_of && out->lines;
     for (uint32_t i = 0; made && count > 0 && i < rows; i++)
         if (is_waiting(lives, i, event))
             add_block(&w, i);

@@ -22,8 +22,6 @@ typedef struct {
 typedef struct {
     uint64_t bytes;
     uint32_t blocks;
-    uint32_t streams;    /* number of streams on which the blocks were allocated */
-    mv_stream_id stream; /* stream of the largest block */
     uint32_t count;
     mv_waiting_line *lines; /* [count] rows sorted by bytes, largest first */
 } mv_waiting;

@@ -249,7 +249,6 @@ static mv_code find_in(search *s, mv_err *err)
     s->out->stack = s->trace->api_calls.stack[s->objects[end - 1].call];
     s->out->culprit = mv_culprit_frame(s->trace, s->sites.kinds, s->out->stack);
     s->out->confidence = growth.confidence;
-    s->out->steps = s->steps > growth.first ? s->steps - growth.first : 0;
     return describe(s, kind, &seen) ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "objects");
 }
 

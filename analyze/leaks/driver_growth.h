@@ -22,7 +22,6 @@ typedef struct mv_driver_growth {
                                 * original trace */
     mv_frame_id culprit;       /* frame to look at: the line's code; MV_NO_ROW: none */
     double confidence;         /* confidence that the number of objects grows, as in mv_leak */
-    uint32_t steps;            /* number of steps from the first judged step to the last */
     uint32_t samples;          /* number of the device's samples in these steps */
     int64_t first_us, last_us; /* times of the first and the last sample; MV_NO_TIME: none */
     int64_t first, last;       /* lowest unexplained bytes at the first number of objects, and at

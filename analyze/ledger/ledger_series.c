@@ -10,7 +10,6 @@
 typedef struct {
     const char *name;
     uint32_t string; /* row of the library's path; MV_NO_ROW: unknown */
-    uint32_t id;     /* id of the library's name */
     bool is_framework;
 } named_path;
 
@@ -152,7 +151,6 @@ static void fill_points(const mv_trace *trace, const mv_device_use *use, mv_ledg
 {
     const mv_samples *s = &trace->samples;
 
-    out->is_process = use->is_process;
     for (uint32_t i = 0; i < out->count; i++) {
         uint32_t row = use->row[i];
         uint64_t device = s->used[row], used = use->used[i];
@@ -164,7 +162,6 @@ static void fill_points(const mv_trace *trace, const mv_device_use *use, mv_ledg
                                                               : 0,
                               .context_estimate = use->context[i],
                               .unexplained = mv_unexplained(used, use->held[i], use->context[i])};
-        out->total = s->total[row];
         if (used > out->points[out->peak].used)
             out->peak = i;
         if (used > 0 && out->points[out->first].used == 0)
@@ -239,7 +236,7 @@ mv_code mv_ledger_series_find(mv_arena *arena, const mv_trace *trace, const mv_l
     mv_arena scratch;
     mv_code code;
 
-    *out = (mv_ledger_series){.device = lives->device, .total = MV_NO_BYTES};
+    *out = (mv_ledger_series){0};
     mv_arena_init(&scratch, arena->budget);
     code = find_in(arena, &scratch, &l, lives, err);
     mv_arena_release(&scratch);

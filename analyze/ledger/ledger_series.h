@@ -33,9 +33,6 @@ typedef struct {
 } mv_ledger_point;
 
 typedef struct {
-    uint32_t device;
-    bool is_process;         /* `used` is the figure that NVML reports for the process */
-    uint64_t total;          /* total memory of the device in bytes; MV_NO_BYTES: unknown */
     uint32_t count;          /* number of points; 0: the device has no samples */
     mv_ledger_point *points; /* [count] points sorted by time */
     uint32_t library_count;

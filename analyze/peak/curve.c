@@ -82,7 +82,6 @@ mv_code mv_curve_find(mv_arena *arena, const mv_lives *lives, mv_window window,
 
 /* A number of bytes that a part gains or loses at one event. */
 typedef struct {
-    uint32_t event;
     uint32_t part;
     int64_t bytes;
 } change;
@@ -120,7 +119,7 @@ static bool take(const mv_curve *curve, const mv_level_step *step, change *out)
     if (!begins && step->kind != MV_STEP_FREED)
         return false;
     bytes = (int64_t)curve->lives.allocs.block[step->row];
-    *out = (change){step->event, curve->part_of[step->row], begins ? bytes : minus(0, bytes)};
+    *out = (change){curve->part_of[step->row], begins ? bytes : minus(0, bytes)};
     return true;
 }
 

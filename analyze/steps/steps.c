@@ -499,7 +499,6 @@ static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *tra
 
 /* The latest start and the latest end of ranges with the same name. */
 typedef struct {
-    const char *name;      /* name of the steps, in which numbers are replaced by N */
     uint32_t begun, ended; /* events of the latest start and end; MV_NO_ROW: there was none */
     uint32_t optimizer_ended;
 } latest_range;
@@ -508,7 +507,7 @@ static latest_range find_latest(const mv_trace *trace, const mv_lives *lives, co
 {
     const mv_annotations *a = &trace->annotations;
     const mv_events *e = &lives->events;
-    latest_range latest = {name, MV_NO_ROW, MV_NO_ROW, MV_NO_ROW};
+    latest_range latest = {MV_NO_ROW, MV_NO_ROW, MV_NO_ROW};
 
     if (e->count == 0 || mv_event_time(e, 0) == MV_NO_TIME)
         return latest;
