@@ -245,6 +245,17 @@ mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_sta
     return best;
 }
 
+mv_frame_id mv_python_leaf(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (kinds[frames[i].row] <= MV_FRAME_FRAMEWORK)
+            return frames[i];
+    return MV_NO_FRAME;
+}
+
 mv_frame_kind mv_stack_shows(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)
 {
     uint32_t count;

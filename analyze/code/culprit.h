@@ -52,6 +52,9 @@ uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
  * comes from mv_frame_kinds, or is NULL. */
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
+/* Returns the innermost Python frame, or MV_NO_FRAME. */
+mv_frame_id mv_python_leaf(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
+
 /* Decide which frames of a stack `--frames user` shows. Python frames are always shown, native
  * frames only in stacks without Python, and noise only if the stack contains nothing else.
  * mv_stack_shows returns the least specific kind that is shown in the stack, and mv_frame_is_shown

@@ -31,13 +31,10 @@ static const char *every_of(mv_arena *arena, const mv_pile *pile)
 static const char *place_of(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                             char *out, size_t size)
 {
-    uint32_t count;
-    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+    mv_frame_id leaf = mv_python_leaf(trace, kinds, stack);
 
-    for (uint32_t i = 0; i < count; i++)
-        if (kinds[frames[i].row] <= MV_FRAME_FRAMEWORK)
-            return mv_frame_label(trace, frames[i], out, size);
-    return mv_culprit_label(trace, kinds, stack, out, size);
+    return leaf.row == MV_NO_ROW ? mv_culprit_label(trace, kinds, stack, out, size)
+                                 : mv_frame_label(trace, leaf, out, size);
 }
 
 static const char *evidence_of(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds,

@@ -94,18 +94,6 @@ static bool is_collector(const char *function)
     return false;
 }
 
-/* Returns the innermost Python frame. */
-static mv_frame_id python_leaf(const search *s, mv_stack_id stack)
-{
-    uint32_t count;
-    const mv_frame_id *frames = mv_stack_frames(s->w->trace, stack, &count);
-
-    for (uint32_t i = 0; i < count; i++)
-        if (s->w->sites.kinds[frames[i].row] <= MV_FRAME_FRAMEWORK)
-            return frames[i];
-    return MV_NO_FRAME;
-}
-
 static mv_frame_id leaf_of(const search *s, mv_stack_id stack)
 {
     return stack.row < s->w->trace->stacks.count ? s->leaf[stack.row] : MV_NO_FRAME;
@@ -139,7 +127,7 @@ static bool look_at_stacks(search *s)
     for (uint32_t f = 0; f < trace->frames.count; f++)
         is_of_it[f] = is_collector(mv_string_text(trace, trace->frames.function[f]));
     for (uint32_t k = 0; k < trace->stacks.count; k++) {
-        s->leaf[k] = python_leaf(s, (mv_stack_id){k});
+        s->leaf[k] = mv_python_leaf(trace, s->w->sites.kinds, (mv_stack_id){k});
         s->collects[k] = has_collector(s, is_of_it, (mv_stack_id){k});
     }
     return true;
@@ -177,11 +165,12 @@ static bool count_bins(search *s)
     return true;
 }
 
-/* Returns what the stack of a free proves. A line that allocates in most steps runs in most steps.
+/* Returns what the stack of a row's free proves. A line that allocates in most steps runs in most steps.
  * If such a line seldom frees a block, the block was freed by the collector, unless the line itself
  * had allocated it. */
-static mv_pile_proof proof_of(const search *s, uint32_t row, mv_stack_id stack)
+static mv_pile_proof proof_of(const search *s, uint32_t row)
 {
+    mv_stack_id stack = mv_alloc_freeing_stack(s->w->lives, row);
     mv_frame_id leaf = leaf_of(s, stack);
 
     if (stack.row >= s->w->trace->stacks.count)
@@ -263,8 +252,7 @@ static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
     uint32_t before = g->bulks ? mv_steps_bin(steps, a->freed[g->last_row]) : s->blocks[from].born;
 
     for (uint32_t i = from; i < to; i++) {
-        mv_stack_id stack = mv_alloc_freeing_stack(s->w->lives, s->blocks[i].row);
-        mv_pile_proof proof = proof_of(s, s->blocks[i].row, stack);
+        mv_pile_proof proof = proof_of(s, s->blocks[i].row);
 
         bins += i == from || s->blocks[i].born != s->blocks[i - 1].born;
         collected += proof <= MV_PILE_IN_PASSING;
@@ -308,9 +296,7 @@ static uint32_t count_places(search *s, uint32_t bulks)
 /* Whether a line freed blocks in passing, judged by the block in the middle of [from, to). */
 static bool is_in_passing(const search *s, uint32_t from, uint32_t to)
 {
-    uint32_t row = s->blocks[from + (to - from) / 2].row;
-
-    return proof_of(s, row, mv_alloc_freeing_stack(s->w->lives, row)) == MV_PILE_IN_PASSING;
+    return proof_of(s, s->blocks[from + (to - from) / 2].row) == MV_PILE_IN_PASSING;
 }
 
 /* Sets `cause` and `proof`. Returns false if the pile is too small to report. */
