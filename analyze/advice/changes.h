@@ -25,7 +25,6 @@ typedef enum {
 #define MV_CODE_CHANGE_ENUM(name, text) MV_CODE_CHANGE_##name,
     MV_CODE_CHANGE_LIST(MV_CODE_CHANGE_ENUM)
 #undef MV_CODE_CHANGE_ENUM
-        MV_CODE_CHANGE_COUNT
 } mv_code_change_kind;
 
 typedef struct {

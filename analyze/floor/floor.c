@@ -7,7 +7,6 @@
 #include "analyze/totals/level_steps.h"
 #include "base/grow.h"
 #include "base/sort.h"
-#include "base/text.h"
 
 /* A pool of a CUDA graph. */
 typedef struct {

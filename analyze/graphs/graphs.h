@@ -25,7 +25,7 @@
 
 typedef enum {
 #define MV_GRAPH_STATE_ENUM(name, text) MV_GRAPH_##name,
-    MV_GRAPH_STATE_LIST(MV_GRAPH_STATE_ENUM) MV_GRAPH_STATE_COUNT
+    MV_GRAPH_STATE_LIST(MV_GRAPH_STATE_ENUM)
 } mv_graph_state;
 
 typedef struct {

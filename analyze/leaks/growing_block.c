@@ -1,7 +1,5 @@
 #include "analyze/leaks/growing_block.h"
 
-#include <stdlib.h>
-
 #include "analyze/code/stack_marks.h"
 #include "analyze/leaks/step_work.h"
 

@@ -1,8 +1,6 @@
 #include "analyze/leaks/leak_graphs.h"
 #include "base/sort.h"
 
-#include <stdlib.h>
-
 #include "analyze/leaks/leak_kind.h"
 
 typedef struct {

@@ -1,7 +1,6 @@
 #include "analyze/leaks/leaks.h"
 #include "analyze/leaks/driver_growth.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/code/stack_marks.h"

@@ -1,5 +1,7 @@
 #include "analyze/oom/last_failure.h"
 
+#include "analyze/oom/oom.h"
+
 mv_code mv_last_failure_is_out_of_memory(const mv_trials *trials, const mv_sites *sites, bool *out,
                                          mv_err *err)
 {

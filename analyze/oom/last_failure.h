@@ -3,7 +3,6 @@
  * this check, so that they agree with the report on out-of-memory events. */
 #pragma once
 
-#include "analyze/oom/oom.h"
 #include "analyze/replay/setting_trials.h"
 
 /* Sets *out to true if the last failed request failed for lack of memory (its cause is capacity),

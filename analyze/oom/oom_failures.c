@@ -2,8 +2,6 @@
 #include "base/sort.h"
 #include "parse/model/digest.h"
 
-#include <stdlib.h>
-
 #include "analyze/heap/segment_growth.h"
 #include "analyze/replay/replay_script.h"
 

@@ -29,7 +29,6 @@ typedef enum {
 #define MV_TRUST_ENUM(name, text) MV_TRUST_##name,
     MV_TRUST_LIST(MV_TRUST_ENUM)
 #undef MV_TRUST_ENUM
-        MV_TRUST_COUNT
 } mv_trust;
 
 /* The source of the limit on reserved bytes. */
