@@ -297,7 +297,7 @@ static void add_leaks(findings_builder *g)
 {
     const mv_leaks *found = g->of->leaks;
 
-    if (found->driver && found->driver->verdict == MV_VERDICT_LEAK)
+    if (mv_driver_leak(found))
         add_driver(g, found->driver);
 
     for (uint32_t i = 0; i < found->count && i < MV_MOST_FINDINGS; i++)

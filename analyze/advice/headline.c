@@ -83,12 +83,6 @@ static const char *place_of(heading *h, const mv_trace *trace, const char *label
     return mv_make_text(&h->words, "%s%s", *label == '(' ? " " : " in ", label);
 }
 
-/* Returns the growth of driver memory if it is a leak, or NULL. */
-static const mv_driver_growth *leak_of_driver(const mv_leaks *found)
-{
-    return found->driver && found->driver->verdict == MV_VERDICT_LEAK ? found->driver : NULL;
-}
-
 /* Returns the text if no leak was found. A file with several levels of memory may leak on another
  * level, so the text names the level. */
 static const char *clean_text(heading *h)
@@ -104,7 +98,7 @@ static const char *clean_text(heading *h)
 static void add_leaks(heading *h)
 {
     const mv_leaks *found = h->of->leaks;
-    const mv_driver_growth *driver = leak_of_driver(found);
+    const mv_driver_growth *driver = mv_driver_leak(found);
     uint64_t driver_bytes = driver ? mv_driver_growth_bytes(driver) : 0;
     uint32_t count = found->count + (driver != NULL);
     char size[MV_SIZE_TEXT], label[256], more[32] = "";
@@ -239,7 +233,7 @@ uint32_t mv_headline_problems(const mv_reports *reports)
     bool has_ooms = reports->ooms && !is_of_other(reports);
 
     return (has_ooms ? reports->ooms->count : 0) + (reports->leaks ? reports->leaks->count : 0) +
-           (reports->leaks && leak_of_driver(reports->leaks)) +
+           (reports->leaks && mv_driver_leak(reports->leaks)) +
            (reports->fragmentation &&
             (reports->fragmentation->fragmented || reports->fragmentation->waits));
 }

@@ -163,8 +163,7 @@ static const mv_finding *first_of(const mv_triage_device *d, mv_report report)
  * findings. Both are taken from the reports, because not all findings are kept. */
 static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
 {
-    const mv_driver_growth *driver = d->leaks.driver;
-    bool driver_leaks = driver && driver->verdict == MV_VERDICT_LEAK;
+    const mv_driver_growth *driver = mv_driver_leak(&d->leaks);
 
     row->bytes = row->finding->bytes;
     switch (row->finding->kind) {
@@ -174,8 +173,8 @@ static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
             row->bytes += d->ooms.ooms[i].requested;
         return d->ooms.count;
     case MV_FINDING_LEAK:
-        row->bytes = d->leaks.leaked_bytes + (driver_leaks ? mv_driver_growth_bytes(driver) : 0);
-        return d->leaks.count + driver_leaks;
+        row->bytes = d->leaks.leaked_bytes + (driver ? mv_driver_growth_bytes(driver) : 0);
+        return d->leaks.count + (driver != NULL);
     default:
         return 1;
     }

@@ -31,6 +31,12 @@ typedef struct mv_driver_growth {
     const char *advice;        /* one sentence with advice; "" when nothing is found */
 } mv_driver_growth;
 
+/* Returns the growth of driver memory if it is a leak, or NULL. */
+static inline const mv_driver_growth *mv_driver_leak(const mv_leaks *leaks)
+{
+    return leaks->driver && leaks->driver->verdict == MV_VERDICT_LEAK ? leaks->driver : NULL;
+}
+
 /* Returns the bytes by which driver memory grew between the first and the last floor of the
  * samples. */
 static inline uint64_t mv_driver_growth_bytes(const mv_driver_growth *grown)

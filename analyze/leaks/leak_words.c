@@ -18,10 +18,10 @@ const char *mv_leaks_why(const mv_leaks *leaks, char *out, size_t size)
 
 const char *mv_leaks_of_driver(const mv_leaks *leaks, char *out, size_t size)
 {
-    const mv_driver_growth *driver = leaks->driver;
+    const mv_driver_growth *driver = mv_driver_leak(leaks);
 
     *out = 0;
-    if (leaks->count == 0 && driver && driver->verdict == MV_VERDICT_LEAK)
+    if (leaks->count == 0 && driver)
         snprintf(out, size, "the driver's memory for %llu %s, in no block of this level",
                  (unsigned long long)driver->objects, driver->what);
     return out;

@@ -160,17 +160,16 @@ mv_code mv_top_find(mv_arena *arena, const mv_trace *trace, const mv_lives *live
 {
     search s = {.trace = trace, .lives = lives, .kinds = kinds, .ask = ask, .out = out};
     mv_arena scratch;
+    bool is_enough;
 
     *out = (mv_top){.now_us = MV_NO_TIME, .since_us = MV_NO_TIME};
     mv_arena_init(&scratch, arena->budget);
-    if (init(arena, &scratch, &s)) {
+    is_enough = init(arena, &scratch, &s);
+    if (is_enough) {
         find_moments(&s);
         add_blocks(&s);
-        if (!finish(&scratch, &s))
-            mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "lines");
-    } else {
-        mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "lines");
+        is_enough = finish(&scratch, &s);
     }
     mv_arena_release(&scratch);
-    return err->code;
+    return is_enough ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "lines");
 }
