@@ -304,7 +304,7 @@ static uint32_t count_folders(label_row *items, uint32_t count, uint32_t parts)
 }
 
 /* Adds folders to labels of files with equal names until the files differ. */
-static void add_folders(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
+static void add_folders(label_maker *l, label_row *items, uint32_t count)
 {
     uint32_t files = count_folders(items, count, UINT32_MAX), parts = 0;
 
@@ -312,7 +312,7 @@ static void add_folders(label_maker *l, label_row *items, uint32_t count, uint32
         seen = count_folders(items, count, ++parts);
     for (uint32_t i = 0; i < count; i++)
         items[i].parts = parts;
-    each_run(l, items, count, add_frames, depth);
+    each_run(l, items, count, add_frames, 0);
 }
 
 static void separate_cluster(label_maker *l, label_row *items, uint32_t count, uint32_t round)
@@ -324,7 +324,7 @@ static void separate_cluster(label_maker *l, label_row *items, uint32_t count, u
     else if (round > 0 || items[0].culprit == NO_POSITION || items[0].is_native)
         add_frames(l, items, count, 0);
     else
-        add_folders(l, items, count, 0);
+        add_folders(l, items, count);
 }
 
 /* Makes equal labels different. One round is not always enough if frames were skipped, because "a >

@@ -111,7 +111,7 @@ static uint64_t empty_key(mv_stack_id stack)
     return stack.row == MV_NO_STACK.row ? 1 : 2;
 }
 
-static void group_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
+static void group_round(stack_matcher *m, stack_trait trait)
 {
     for (int s = 0; s < 2; s++)
         for (uint32_t g = 0; g < m->sites[s]->groups; g++) {
@@ -125,7 +125,7 @@ static void group_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
                 key = MV_NO_KEY;
             m->groups.key[s][g] = key;
         }
-    mv_pairs_round(&m->groups, rule);
+    mv_pairs_round(&m->groups, MV_PAIR_ANY);
 }
 
 /* Matches native stacks by the frame that gives them their label: the node of a backward pass, or
@@ -144,10 +144,10 @@ static void group_round_by_label(stack_matcher *m)
 
 static void match_groups(stack_matcher *m)
 {
-    group_round(m, EVERY_LINE, MV_PAIR_ANY);
-    group_round(m, INNERMOST_LINE, MV_PAIR_ANY);
-    group_round(m, CULPRIT_LINE, MV_PAIR_ANY);
-    group_round(m, EVERY_FUNCTION, MV_PAIR_ANY);
+    group_round(m, EVERY_LINE);
+    group_round(m, INNERMOST_LINE);
+    group_round(m, CULPRIT_LINE);
+    group_round(m, EVERY_FUNCTION);
     group_round_by_label(m);
 }
 

@@ -265,11 +265,11 @@ static bool is_at_most(mv_input a, mv_input b)
 typedef enum { ANY, BELOW, ABOVE } side;
 
 /* Returns the recording whose size has the smallest ratio to `at`, of those on one side of `at` in
- * both numbers. If two recordings are equally near, the larger one is returned. Returns `none` if
- * there is no such recording. */
-static uint32_t nearest_on(const fit_state *f, mv_input at, side on, uint32_t none)
+ * both numbers. If two recordings are equally near, the larger one is returned. MV_NO_ROW if there
+ * is no such recording. */
+static uint32_t nearest_on(const fit_state *f, mv_input at, side on)
 {
-    uint32_t best = none;
+    uint32_t best = MV_NO_ROW;
     double least = 0;
 
     for (uint32_t i = 0; i < f->count && !f->has_steps; i++) {
@@ -277,7 +277,7 @@ static uint32_t nearest_on(const fit_state *f, mv_input at, side on, uint32_t no
         double far = factor(at.batch, size.batch) * factor(at.length, size.length);
         if ((on == BELOW && !is_at_most(size, at)) || (on == ABOVE && !is_at_most(at, size)))
             continue;
-        if (best == none || far <= least) {
+        if (best == MV_NO_ROW || far <= least) {
             least = far;
             best = i;
         }
@@ -287,7 +287,7 @@ static uint32_t nearest_on(const fit_state *f, mv_input at, side on, uint32_t no
 
 static uint32_t nearest(const fit_state *f, mv_input at)
 {
-    uint32_t best = nearest_on(f, at, ANY, MV_NO_ROW);
+    uint32_t best = nearest_on(f, at, ANY);
 
     return best == MV_NO_ROW ? 0 : best;
 }
@@ -315,9 +315,9 @@ static bool find_bases(fit_state *f, mv_input at, uint32_t base[2], uint32_t *co
     if (!build(f, base[0]))
         return false;
     if (!is_at_most(f->runs[base[0]].size, at))
-        other = nearest_on(f, at, BELOW, MV_NO_ROW);
+        other = nearest_on(f, at, BELOW);
     else if (!is_at_most(at, f->runs[base[0]].size))
-        other = nearest_on(f, at, ABOVE, MV_NO_ROW);
+        other = nearest_on(f, at, ABOVE);
     if (f->bases[base[0]].refused || other == MV_NO_ROW)
         return true;
     if (!build(f, other))

@@ -65,11 +65,11 @@ static const char *next_token(conf_text *t)
     return t->token;
 }
 
-static bool expect(conf_text *t, const char *token)
+static bool expect_colon(conf_text *t)
 {
-    if (strcmp(next_token(t), token) == 0)
+    if (strcmp(next_token(t), ":") == 0)
         return true;
-    return refuse(t, "expected '%s'%s%s", token, *t->token ? ", not " : "", t->token);
+    return refuse(t, "expected ':'%s%s", *t->token ? ", not " : "", t->token);
 }
 
 static bool to_number(conf_text *t, const char *text, uint64_t *out)
@@ -167,7 +167,7 @@ static bool take_division_list(conf_text *t)
         bool rest = strcmp(next_token(t), ">") == 0;
         if (!rest && (!to_number(t, t->token, &edge) || edge == 0 || (edge & (edge - 1)) != 0))
             return refuse(t, "the edge '%s' is not a power of two", t->token);
-        if (!expect(t, ":") || !take_divisions(t, next_token(t), &value))
+        if (!expect_colon(t) || !take_divisions(t, next_token(t), &value))
             return false;
         if (rest) {
             fill(divisions, above, MV_ROUNDUP_STEPS, value);
@@ -346,7 +346,7 @@ static bool parse(conf_text *t)
         if (strcmp(t->token, ",") == 0)
             continue;
         snprintf(t->key, sizeof t->key, "%s", t->token);
-        if (!expect(t, ":") || !take_value(t))
+        if (!expect_colon(t) || !take_value(t))
             return false;
         if (*next_token(t) && strcmp(t->token, ",") != 0)
             return refuse(t, "expected ',' after its value, not '%s'", t->token);
