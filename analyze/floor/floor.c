@@ -115,8 +115,8 @@ static void add_load(floor_state *s, uint32_t time, uint64_t bytes)
     }
 }
 
-/* Applies a block's allocation or free to its pool's usage. When a pool grows beyond its highest use
- * so far, the growth remains in use until the pool is released. */
+/* Applies a block's allocation or free to its pool's usage. When a pool grows beyond its highest
+ * use so far, the growth remains in use until the pool is released. */
 static void change_graph(floor_state *s, uint32_t row, uint64_t size, uint32_t time, bool is_birth)
 {
     graph_pool *g = &s->graphs[pool_of(s, row)];

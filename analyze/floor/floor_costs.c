@@ -9,8 +9,8 @@
 
 enum { MOST_NAMED = 3 }; /* maximum number of lines named in a sentence */
 
-/* Lists the segments that are reserved after an event, newest segment first. The keys are the events
- * of their births + 1, or 0 before the first event. */
+/* Lists the segments that are reserved after an event, newest segment first. The keys are the
+ * events of their births + 1, or 0 before the first event. */
 static uint32_t list_reserved(const mv_lives *lives, uint32_t event, mv_key_row *rows)
 {
     const mv_segment_lives *s = &lives->segments;

@@ -165,9 +165,9 @@ static bool count_bins(search *s)
     return true;
 }
 
-/* Returns what the stack of a row's free proves. A line that allocates in most steps runs in most steps.
- * If such a line seldom frees a block, the block was freed by the collector, unless the line itself
- * had allocated it. */
+/* Returns what the stack of a row's free proves. A line that allocates in most steps runs in most
+ * steps. If such a line seldom frees a block, the block was freed by the collector, unless the line
+ * itself had allocated it. */
 static mv_pile_proof proof_of(const search *s, uint32_t row)
 {
     mv_stack_id stack = mv_alloc_freeing_stack(s->w->lives, row);

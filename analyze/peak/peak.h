@@ -79,8 +79,8 @@ mv_peak_search *mv_peak_search_begin(mv_arena *arena, const mv_trace *trace, con
 mv_code mv_peak_search_some(mv_peak_search *search, bool *again, mv_err *err);
 void mv_peak_search_end(mv_peak_search *search); /* may be called at any time */
 
-/* Returns the site of each part of the curve, or the number of sites for a part without a site; NULL
- * when out of memory. */
+/* Returns the site of each part of the curve, or the number of sites for a part without a site;
+ * NULL when out of memory. */
 uint32_t *mv_peak_sites_of_parts(mv_arena *arena, const mv_attribution *found);
 
 /* Maximum number of sites listed for a target, because nobody would read a longer list. */

@@ -6,8 +6,8 @@
 
 #include "analyze/lives/lives.h"
 
-/* Whether the program made the pool: MemPool and graph_pool_handle() make (0, N), whereas captures of
- * CUDA graphs make (N, 0). */
+/* Whether the program made the pool: MemPool and graph_pool_handle() make (0, N), whereas captures
+ * of CUDA graphs make (N, 0). */
 bool mv_pool_is_of_user(const mv_trace *trace, mv_pool_id pool);
 bool mv_has_pools_of_user(const mv_trace *trace);
 
