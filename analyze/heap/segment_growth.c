@@ -1,6 +1,7 @@
 #include "analyze/heap/segment_growth.h"
 
 #include "analyze/lives/block_size.h"
+#include "analyze/replay/replay_script.h"
 #include "base/names.h"
 #include "base/parallel_for.h"
 
@@ -34,11 +35,6 @@ struct mv_growth_search {
 };
 
 /* ---- one segment ------------------------------------------------------------------------- */
-
-static bool is_growth(uint8_t action)
-{
-    return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
-}
 
 /* Returns the request that a segment event serves. This is the device's next request, because the
  * allocator holds its lock until then. Returns events.count if there is none. */
@@ -141,7 +137,7 @@ static void follow_demand(mv_growth_search *s, uint32_t event)
     raise_needed(&s->out->demand, &s->now, request);
     if (s->now.reserved > s->out->demand.reserved)
         s->out->demand.reserved = s->now.reserved;
-    if (event >= s->window.first && event < s->window.end && !is_growth(action))
+    if (event >= s->window.first && event < s->window.end && !mv_is_growth_action(action))
         raise_taken(&s->out->demand, s->now.reserved + failed, failed, event);
 }
 
@@ -184,7 +180,7 @@ static bool make_rows(mv_growth_search *s)
     uint64_t count = 0;
 
     for (uint32_t i = s->window.first; i < s->window.end && i < s->lives->events.count; i++)
-        count += is_growth(s->lives->events.action[i]);
+        count += mv_is_growth_action(s->lives->events.action[i]);
     s->out->rows = mv_push_array(s->arena, mv_segment_growth, count);
     return s->out->rows != NULL;
 }
@@ -220,7 +216,7 @@ static void search_part(void *user, uint32_t part)
     const uint8_t *action = s->lives->events.action;
 
     for (uint32_t i = s->event; part == 0 && i < s->end; i++)
-        if (is_growth(action[i]) && i >= s->window.first && i < s->window.end) {
+        if (mv_is_growth_action(action[i]) && i >= s->window.first && i < s->window.end) {
             mv_heap_advance(&s->heap, i - 1); /* i - 1 is MV_BEFORE for the first event */
             add_growth(s, i);
         }

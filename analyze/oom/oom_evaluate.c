@@ -1,5 +1,7 @@
 #include "analyze/oom/oom_evaluate.h"
 
+#include "analyze/replay/replay_script.h"
+
 #define GIB ((uint64_t)1 << 30)
 
 /* ---- the request alone ------------------------------------------------------------------- */
@@ -48,7 +50,7 @@ static bool came_late(const mv_oom_case *c, const mv_oom *o)
 
     for (uint32_t e = o->event; e-- > 0;) {
         uint32_t row = l->alloc_of[e], segment;
-        if (action[e] == MV_ACTION_SEGMENT_FREE || action[e] == MV_ACTION_SEGMENT_UNMAP)
+        if (mv_is_release_action(action[e]))
             continue;
         if (action[e] != MV_ACTION_FREE_COMPLETED || row == MV_NO_ROW ||
             (e > 0 && action[e - 1] == MV_ACTION_FREE_REQUESTED && l->alloc_of[e - 1] == row))

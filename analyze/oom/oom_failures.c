@@ -77,8 +77,7 @@ static bool is_answered(const listing *l, const uint32_t *answer, uint32_t call)
         return false;
     if (ev->action[event] == MV_ACTION_OOM)
         return true;
-    return (ev->action[event] == MV_ACTION_SEGMENT_ALLOC ||
-            ev->action[event] == MV_ACTION_SEGMENT_MAP) &&
+    return mv_is_growth_action(ev->action[event]) &&
            ev->size[event] == l->trace->api_calls.size[call];
 }
 
@@ -176,8 +175,7 @@ static bool adds_after_release(const listing *l)
         while (at < end &&
                (mv_is_release_action(ev->action[at]) || ev->action[at] == MV_ACTION_FREE_COMPLETED))
             at++;
-        if (at < end &&
-            (ev->action[at] == MV_ACTION_SEGMENT_ALLOC || ev->action[at] == MV_ACTION_SEGMENT_MAP))
+        if (at < end && mv_is_growth_action(ev->action[at]))
             return true;
         frees = frees < at ? mv_next_action(ev, at, MV_ACTION_SEGMENT_FREE) : frees;
         unmaps = unmaps < at ? mv_next_action(ev, at, MV_ACTION_SEGMENT_UNMAP) : unmaps;
@@ -200,7 +198,7 @@ static void count_retries(listing *l, const mv_replay_script *script)
         if (mv_is_release_action(action)) {
             bool is_requested = empty < script->empty_count && script->empty_first[empty] <= i;
             released = is_requested ? 0 : released + ev->size[i];
-        } else if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
+        } else if (mv_is_growth_action(action)) {
             if (released && i >= l->window.first) {
                 *(collects ? &l->out->collected : &l->out->released) += released;
                 ++*(collects ? &l->out->collections : &l->out->retries);

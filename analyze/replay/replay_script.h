@@ -71,6 +71,11 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
                               mv_replay_script *out, mv_err *err);
 bool mv_replay_script_list(mv_arena *arena, mv_replay_script *script);
 
+static inline bool mv_is_growth_action(uint8_t action)
+{
+    return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
+}
+
 static inline bool mv_is_release_action(uint8_t action)
 {
     return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;

@@ -101,10 +101,8 @@ static mv_code find_recorded(mv_trials *t, const mv_trials_opts *opts, mv_err *e
     t->recorded_first_oom = MV_NEVER;
     for (uint32_t k = 0; k < t->script.rare_count && t->script.rare[k] < t->end; k++) {
         uint8_t action = t->lives->events.action[t->script.rare[k]];
-        t->recorded_segment_allocs +=
-            action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
-        t->recorded_segment_frees +=
-            action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
+        t->recorded_segment_allocs += mv_is_growth_action(action);
+        t->recorded_segment_frees += mv_is_release_action(action);
         if (action == MV_ACTION_OOM && t->recorded_ooms++ == 0)
             t->recorded_first_oom = t->script.rare[k];
     }
