@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/sort.h"
+#include "parse/model/digest.h"
 #include "parse/tools/block_log.h"
 
 /* The event that allocated a block. */
@@ -166,15 +167,6 @@ static void count_events(joining *j)
 
 /* ---- test for the same run ----------------------------------------------------------------- */
 
-static bool has_times(const mv_trace *trace)
-{
-    for (uint32_t i = 0; i < trace->device_count; i++)
-        for (uint32_t k = 0; k < trace->devices[i].events.count; k++)
-            if (trace->devices[i].events.time_us[k] != MV_NO_TIME)
-                return true;
-    return false;
-}
-
 /* Returns the time in seconds between the end of one recording and the start of the other, or 0 if
  * they overlap. */
 static double seconds_between(const joining *j)
@@ -210,7 +202,7 @@ static mv_code refuse(joining *j, mv_err *err)
     mv_join *o = j->out;
     uint64_t within = o->events - o->outside, same = pairs_in_time(j);
 
-    if (!has_times(j->trace))
+    if (!mv_trace_has_times(j->trace))
         return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s",
                        "it cannot be joined: the snapshot has no events with times (PyTorch "
                        "writes them since 2.2)");

@@ -221,12 +221,11 @@ static mv_code find_in(mv_arena *arena, mv_arena *scratch, libraries *l, const m
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "libraries");
     }
     l->out->points = mv_push_array(arena, mv_ledger_point, (uint64_t)use.count + 1);
-    if (!l->out->points)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
-    fill_points(l->trace, &use, l->out);
-    if (!fill_framework(scratch, lives, l->out))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
-    return MV_OK;
+    if (l->out->points)
+        fill_points(l->trace, &use, l->out);
+    return l->out->points && fill_framework(scratch, lives, l->out)
+               ? MV_OK
+               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
 }
 
 mv_code mv_ledger_series_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,

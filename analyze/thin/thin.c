@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "parse/model/digest.h"
 #include "parse/model/tables.h"
 
 /* ---- heap calls for blocks that lived within a pause ------------------------------------- */
@@ -149,15 +150,6 @@ static void add_peak(thinning *t, const mv_peak *peak)
     t->moment[t->moments++] = peak->reserved_event;
 }
 
-/* Returns the first failed request at or after an event; the number of events: there is none. */
-static uint32_t next_failure(const mv_events *e, uint32_t event)
-{
-    const uint8_t *at =
-        event < e->count ? memchr(e->action + event, MV_ACTION_OOM, e->count - event) : NULL;
-
-    return at ? (uint32_t)(at - e->action) : e->count;
-}
-
 static mv_code find_moments(thinning *t, mv_err *err)
 {
     const mv_events *e = &t->lives->events;
@@ -166,7 +158,8 @@ static mv_code find_moments(thinning *t, mv_err *err)
 
     if (mv_totals_find(t->work, t->trace, t->lives, &totals, err) != MV_OK)
         return err->code;
-    for (uint32_t i = next_failure(e, 0); i < e->count; i = next_failure(e, i + 1))
+    for (uint32_t i = mv_next_action(e, 0, MV_ACTION_OOM); i < e->count;
+         i = mv_next_action(e, i + 1, MV_ACTION_OOM))
         failures++;
     t->moment = mv_push_array(t->work, uint32_t, 4 * (3 + totals.pool_count) + failures);
     if (!t->moment)
@@ -176,7 +169,8 @@ static mv_code find_moments(thinning *t, mv_err *err)
     add_peak(t, &totals.kinds[1].peak);
     for (uint32_t i = 0; i < totals.pool_count; i++)
         add_peak(t, &totals.pools[i].peak);
-    for (uint32_t i = next_failure(e, 0); i < e->count; i = next_failure(e, i + 1))
+    for (uint32_t i = mv_next_action(e, 0, MV_ACTION_OOM); i < e->count;
+         i = mv_next_action(e, i + 1, MV_ACTION_OOM))
         t->moment[t->moments++] = i;
     mv_sort_rows(t->work, t->moment, t->moments, MV_RISING_VALUES(uint32_t));
     return MV_OK;
