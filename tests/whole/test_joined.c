@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "analyze/lives/digests.h"
+#include "parse/model/tables.h"
 #include "parse/pieces.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture.h"
@@ -152,6 +153,27 @@ Test(joined, pictures_with_verdicts_read_the_whole_file)
     more.host_events = trace.devices[0].events;
     cr_assert(write_file(&more, true));
     check_picture(&more, pictures[0], "levels");
+}
+
+/* A device may be in use although it has no events. A page also has the events of the other. */
+Test(joined, a_page_of_a_device_without_events_has_all_devices)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gc_limit"), more = trace;
+    mv_segments *s = &more.segments;
+
+    cr_assert(mv_table_copy(mvt_memory(), mv_table_find(MV_WIRE_SEGMENTS), &trace.segments, 1, s));
+    s->address[s->count] = 0x7f0000000000;
+    s->total_size[s->count++] = 2 << 20;
+    more.device_count = 2;
+    for (int idle = 0; idle < 2; idle++) {
+        more.devices = mv_push_array(mvt_memory(), mv_device, 2);
+        more.devices[1 - idle] = trace.devices[0];
+        for (uint32_t i = 0; i < s->count; i++)
+            s->device[i] = i + 1 < s->count ? 1 - idle : idle;
+        check_picture(&more, "trace_plot --device 0 --most-events 250 -o x.html", "first");
+        check_picture(&more, "trace_plot --device 1 --most-events 250 -o x.html", "second");
+        check_picture(&more, "convert --most-events 250 -o x.html", "both");
+    }
 }
 
 static mv_code read_kept(void *user, mv_arena *arena, uint32_t device, const mv_bitmap *kept,

@@ -89,11 +89,8 @@ static mv_code begin_thinning(mv_arena *arena, const mv_trace *trace, mv_viewer_
 static mv_code read_kept(mv_arena *arena, const mv_viewer_page_opts *page, mv_thinned *thinned,
                          mv_err *err)
 {
-    uint32_t device;
+    uint32_t device = page->joined->device;
 
-    if (!page->joined)
-        return MV_OK;
-    device = page->joined->device;
     return page->read_kept(page->reader, arena, device, &thinned->kept[device],
                            &thinned->trace.devices[device].events, err);
 }
@@ -111,7 +108,8 @@ mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace 
             *err = e.err[i];
             return err->code;
         }
-    if (read_kept(arena, page, page->thinned, err) != MV_OK)
+    if (page->joined && page->joined->device == lives->device &&
+        read_kept(arena, page, page->thinned, err) != MV_OK)
         return err->code;
     if (page->is_alarm || (page->verdict && e.headline.alarms == 0))
         return MV_OK;
@@ -297,23 +295,16 @@ static uint64_t room_in(uint64_t page)
     return page + 100000 < MV_PAGE_BYTES ? (MV_PAGE_BYTES - page - 100000) / 16 * 13 : 0;
 }
 
-/* Leaves out events, as far as mv_viewer_page_evaluate has not done so. */
-static mv_code thin(mv_arena *scratch, const mv_trace *trace, const mv_viewer_page_opts *opts,
-                    mv_thinned *out, mv_err *err)
+/* Leaves out the events of the devices that mv_viewer_page_evaluate has not thinned. The trace does not
+ * have the columns of the joined lives, so these are thinned and read here. */
+static mv_code end_thinning(mv_arena *scratch, const mv_trace *trace,
+                            const mv_viewer_page_opts *opts, mv_thinned *out, mv_err *err)
 {
-    if (!opts->thinned)
-        return mv_trace_downsample(scratch, trace, most_events(opts), out, err);
-    *out = *opts->thinned;
-    return mv_downsample_end(scratch, trace, out, err);
-}
+    const mv_lives *joined = opts->joined;
 
-/* Leaves out events until there are `most`. */
-static mv_code thin_again(mv_arena *scratch, const mv_trace *trace, const mv_viewer_page_opts *opts,
-                          uint64_t most, mv_thinned *out, mv_err *err)
-{
-    if (begin(scratch, trace, opts, most, out, err) != MV_OK ||
-        (opts->joined && mv_downsample_device(scratch, trace, opts->joined, out, err) != MV_OK) ||
-        read_kept(scratch, opts, out, err) != MV_OK)
+    if (joined && !out->kept[joined->device].word &&
+        (mv_downsample_device(scratch, trace, joined, out, err) != MV_OK ||
+         read_kept(scratch, opts, out, err) != MV_OK))
         return err->code;
     return mv_downsample_end(scratch, trace, out, err);
 }
@@ -328,7 +319,11 @@ static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_pa
     mv_write_opts write = opts->write;
     uint64_t most;
 
-    if (thin(scratch, trace, opts, &out->thinned, err) != MV_OK)
+    if (opts->thinned)
+        out->thinned = *opts->thinned;
+    else if (begin(scratch, trace, opts, most_events(opts), &out->thinned, err) != MV_OK)
+        return err->code;
+    if (end_thinning(scratch, trace, opts, &out->thinned, err) != MV_OK)
         return err->code;
     most = mv_events_of_all(&out->thinned.trace);
     write.size = most > MV_PAGE_QUICK_EVENTS ? MV_WRITE_SMALL : MV_WRITE_SMALLEST;
@@ -346,7 +341,8 @@ static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_pa
         if (opts->most_events || rounds++ == MOST_ROUNDS)
             break;
         most = (uint64_t)((double)most * 0.95 * (double)room / (double)out->packed.length);
-        if (thin_again(scratch, trace, opts, most, &out->thinned, err) != MV_OK)
+        if (begin(scratch, trace, opts, most, &out->thinned, err) != MV_OK ||
+            end_thinning(scratch, trace, opts, &out->thinned, err) != MV_OK)
             return err->code;
     }
     out->has_session = opts->session;
