@@ -501,9 +501,11 @@ static void describe(mv_arena *to, file_row *f, const mv_trace *read, const mv_t
     f->bytes = read->origin.file_bytes;
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_events e = mv_trace_events(trace, device);
-        uint32_t step = e.time_us || e.count < 2 ? 1 : e.count - 1; /* packed times ascend */
+        /* packed times ascend, so that the first and the last one suffice */
+        uint32_t from = e.time_us ? 0 : mv_event_from(&e, MV_NO_TIME + 1);
+        uint32_t step = e.time_us || from + 1 >= e.count ? 1 : e.count - 1 - from;
         f->events += e.count;
-        for (uint32_t i = 0; i < e.count; i += step) {
+        for (uint32_t i = from; i < e.count; i += step) {
             int64_t time_us = mv_event_time(&e, i);
             if (time_us == MV_NO_TIME)
                 continue;
