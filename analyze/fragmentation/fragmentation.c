@@ -68,7 +68,7 @@ static bool list_domains(fragmentation_state *q)
         out->whole += whole[i];
         if (bytes.reserved == 0)
             continue;
-        *row = (mv_domain_report){i, d->kind[i], d->pool[i], d->stream[i], bytes, whole[i], 0};
+        *row = (mv_domain_report){d->kind[i], d->pool[i], d->stream[i], bytes, whole[i], 0};
         row->largest = mv_holes_largest(&q->heap->now, (mv_domain_span){i, i + 1});
         if (row->largest > out->largest)
             out->largest = row->largest;

@@ -19,7 +19,6 @@
 #include "analyze/totals/moment.h"
 
 typedef struct {
-    uint32_t domain;
     uint8_t kind; /* mv_segment_kind */
     mv_pool_id pool;
     mv_stream_id stream;
