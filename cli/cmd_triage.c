@@ -1,4 +1,4 @@
-/* memviz FILE: an overview that tells how full the device became and what each report found. */
+/* memviz FILE: an overview of how full the device became, with the verdict of each report. */
 
 #include "analyze/advice/recording.h"
 #include "analyze/advice/triage.h"

@@ -321,8 +321,8 @@ const char *mv_remedy_name(const mv_remedy *remedy)
                                  : "the default settings";
 }
 
-/* Describes what the run still lacks with `best`. If `best` leaves enough room for the rest of the
- * step, it leaves too little for the growth. */
+/* Describes the memory that the run still needs with `best`. If `best` leaves enough room for the
+ * rest of the step, it leaves too little for the growth. */
 static const char *describe_rest(remedy_search *s, const mv_remedy *best)
 {
     const mv_oom_outlook *f = &s->failure.outlook;

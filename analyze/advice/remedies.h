@@ -18,8 +18,7 @@ typedef struct {
     mv_trial trial;      /* the trial of the change, which is replayed without a limit if the change
                           * does not reach the target */
     bool serves;         /* every request is served within the target */
-    bool reaches;        /* `serves`, and what the run still needs after a failed request also
-                          * fits */
+    bool reaches;        /* `serves`, and the rest of the run after a failed request also fits */
     uint64_t spare;      /* bytes of the target left after the failed request; MV_NO_BYTES: no
                           * request failed */
     int64_t saves;       /* how many bytes less than mv_remedies.needs the run needs with this

@@ -20,8 +20,8 @@ enum {
     NO_POSITION = -1 /* value for a frame that is not in the stack */
 };
 
-/* Where the frames of rows may differ. Positions are counted in shown frames, either outwards from
- * the innermost frame, or from the culprit inwards or outwards. */
+/* The direction in which frames of rows are compared. Positions are counted in shown frames, either
+ * outwards from the innermost frame, or from the culprit inwards or outwards. */
 typedef enum { FROM_LEAF, INWARDS, OUTWARDS } direction;
 
 typedef struct {
@@ -97,7 +97,7 @@ static void write_label(const label_row *i, char out[LABEL_SIZE])
         mv_culprit_label(i->row->trace, i->row->kinds, i->row->stack, out, LABEL_SIZE);
         return;
     }
-    for (uint32_t n = 0; n <= i->added; n++) { /* the outermost frame that is left */
+    for (uint32_t n = 0; n <= i->added; n++) { /* the outermost remaining frame */
         int64_t next = i->culprit < last ? i->culprit : NO_POSITION;
         for (uint32_t k = 0; k < i->added; k++)
             if (i->position[k] < last && i->position[k] > next)

@@ -217,9 +217,9 @@ static void find_unplaced(comparison *c)
     }
 }
 
-/* Finds sites that only one rank has, or only one rank lacks. If there are two ranks, a site that
- * only one of them has is missing from the other, and counts as an extra site. Summaries that left
- * out sites cannot show missing sites, and summaries without stacks are skipped. */
+/* Finds sites that only one rank has, or that only one rank is missing. If there are two ranks, a
+ * site that only one of them has is missing from the other, and counts as an extra site. Summaries
+ * that left out sites cannot show missing sites, and summaries without stacks are skipped. */
 static bool find_own_sites(comparison *c)
 {
     shared_sites all = {.rows.arena = c->scratch};

@@ -30,7 +30,7 @@ void mv_table_print(mv_cli *cli, const mv_table *table, const void *all, const v
                     const char *before);
 
 /* Tables are named by a path of keys: "sites", "devices.sites". "report" is the report's own row.
- * mv_table_has tells whether --table can name a table, and mv_table_paths lists all names for
+ * mv_table_has returns whether --table can name a table, and mv_table_paths lists all names for
  * messages and help. */
 #define MV_TABLE_PATHS 512
 bool mv_table_has(const mv_table *report, const char *path);

@@ -1,5 +1,4 @@
-/* memviz FILE: one screen with the verdict of every report, equal to what the report itself
- * says. */
+/* memviz FILE: one screen with the verdict of every report, in the words of that report. */
 #include "analyze/advice/triage.h"
 
 #include "tests/cli/fixture_runs.h"

@@ -83,7 +83,7 @@ uint32_t mvt_any_token(mvt_form *form, mvt_token_kind kind);
  * file. */
 void mvt_change_number(mvt_form *form, mvt_token *token);
 
-/* Where a writer puts its output. Bytes that do not fit are not written, and set `full`. */
+/* The output of a writer. Bytes that do not fit are not written, and set `full`. */
 typedef struct {
     uint8_t *to;
     size_t at, room;

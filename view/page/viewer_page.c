@@ -295,8 +295,8 @@ static uint64_t room_in(uint64_t page)
     return page + 100000 < MV_PAGE_BYTES ? (MV_PAGE_BYTES - page - 100000) / 16 * 13 : 0;
 }
 
-/* Leaves out the events of the devices that mv_viewer_page_evaluate has not thinned. The trace does not
- * have the columns of the joined lives, so these are thinned and read here. */
+/* Leaves out the events of the devices that mv_viewer_page_evaluate has not thinned. The trace does
+ * not have the columns of the joined lives, so these are thinned and read here. */
 static mv_code end_thinning(mv_arena *scratch, const mv_trace *trace,
                             const mv_viewer_page_opts *opts, mv_thinned *out, mv_err *err)
 {
